@@ -73,10 +73,10 @@ type Prop struct {
 type Action uint8
 
 const (
-	Modify Action = iota
-	Add           // the path did not exist, or was deleted earlier in the revision
-	Delete        // with everything below
-	Replace       // Delete and Add in one
+	Modify  Action = iota
+	Add            // the path did not exist, or was deleted earlier in the revision
+	Delete         // with everything below
+	Replace        // Delete and Add in one
 )
 
 // Change is one edit of a revision. Edits are applied in the order in which they are sent: a directory before what is
@@ -86,10 +86,10 @@ type Change struct {
 	Path   string
 	Dir    bool
 
-	// Add and Replace may copy: everything below CopyPath as of CopyRev is at Path before later edits are applied.
-	CopyPath string
-	CopyRev  int64 // 0: no copy
+	// Add and Replace may copy: what is at CopyPath as of CopyRev, with all below it, is at Path before later edits.
 	Copied   bool
+	CopyPath string
+	CopyRev  int64
 
 	Props     []Prop
 	FullProps bool // Props are all that the path has, others are gone (dump format 2)
