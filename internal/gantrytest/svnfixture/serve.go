@@ -1,0 +1,116 @@
+package svnfixture
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// User may log in to a server.
+type User struct{ Name, Password string }
+
+// Serve runs svnserve over all repositories below root until the test ends. Without users everybody may read; with
+// users only they may, by CRAM-MD5. It returns the server's host and port.
+func Serve(t testing.TB, root string, users ...User) (addr string) {
+	t.Helper()
+	access := "read"
+	if len(users) > 0 {
+		access = "none"
+	}
+	return serve(t, root, access, users)
+}
+
+// ServeOpen is Serve for users and for anonymous readers alike.
+func ServeOpen(t testing.TB, root string, users ...User) (addr string) {
+	t.Helper()
+	return serve(t, root, "read", users)
+}
+
+func serve(t testing.TB, root, anonymous string, users []User) string {
+	t.Helper()
+	program, err := exec.LookPath("svnserve")
+	if err != nil {
+		t.Skip("svnserve is not installed")
+	}
+	dir := t.TempDir()
+	var passwords strings.Builder
+	passwords.WriteString("[users]\n")
+	for _, u := range users {
+		fmt.Fprintf(&passwords, "%s = %s\n", u.Name, u.Password)
+	}
+	conf := fmt.Sprintf("[general]\nanon-access = %s\nauth-access = read\npassword-db = passwd\nrealm = fixture\n", anonymous)
+	for name, text := range map[string]string{"passwd": passwords.String(), "svnserve.conf": conf} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	// svnserve cannot choose a port itself. Somebody may take the free one before it does: then another is tried.
+	for range 5 {
+		addr := freeAddr(t)
+		host, port, _ := net.SplitHostPort(addr)
+		cmd := exec.Command(program, "--daemon", "--foreground", "--listen-host", host, "--listen-port", port,
+			"--root", root, "--config-file", filepath.Join(dir, "svnserve.conf"))
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // it forks for each connection
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		exited := make(chan struct{})
+		go func() {
+			_ = cmd.Wait()
+			close(exited)
+		}()
+		stop := func() {
+			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+			<-exited
+		}
+		if greets(addr, exited) {
+			t.Cleanup(stop)
+			return addr
+		}
+		stop()
+	}
+	t.Fatal("svnserve does not start")
+	return ""
+}
+
+func freeAddr(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(l.Addr().(*net.TCPAddr).Port))
+}
+
+// greets waits until an ra_svn server speaks at addr.
+func greets(addr string, exited <-chan struct{}) bool {
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
+		select {
+		case <-exited:
+			return false
+		case <-time.After(10 * time.Millisecond):
+		}
+		conn, err := net.DialTimeout("tcp", addr, time.Second)
+		if err != nil {
+			continue
+		}
+		greeting := make([]byte, 9)
+		_ = conn.SetDeadline(time.Now().Add(5 * time.Second))
+		_, err = conn.Read(greeting)
+		conn.Close()
+		if err == nil && bytes.HasPrefix(greeting, []byte("( success")) {
+			return true
+		}
+	}
+	return false
+}
