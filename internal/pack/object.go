@@ -2,6 +2,7 @@
 package pack
 
 import (
+	"crypto/sha1"
 	"encoding/hex"
 	"fmt"
 )
@@ -59,3 +60,11 @@ const (
 	ModeLink    = 0o120000
 	ModeGitlink = 0o160000
 )
+
+// Sum returns the id of an object.
+func Sum(t Type, data []byte) ID {
+	h := sha1.New()
+	fmt.Fprintf(h, "%s %d\x00", t, len(data))
+	h.Write(data)
+	return ID(h.Sum(nil))
+}
