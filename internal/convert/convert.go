@@ -31,9 +31,10 @@ type Phase string
 
 // Phases, in their order.
 const (
-	Reading Phase = "reading" // counts revisions
-	Mapping Phase = "mapping" // counts revisions
-	Packing Phase = "packing" // counts objects
+	Fetching Phase = "fetching" // counts objects of a Git origin
+	Reading  Phase = "reading"  // counts revisions
+	Mapping  Phase = "mapping"  // counts revisions
+	Packing  Phase = "packing"  // counts objects
 )
 
 // Progress says how far a phase has come. Total is -1 while it is not known. Bytes counts file content read so far.

@@ -17,8 +17,18 @@ type State struct {
 
 	Authors int `json:"authors"` // size of the author table
 
+	Fetched *Fetched `json:"fetched,omitempty"` // of a Git origin, in place of all that is about revisions
+
 	LargeFiles    int64 `json:"large_files"`
 	LargeFileSize int64 `json:"large_file_size"` // bytes, of all large files together
+}
+
+// Fetched is the repository that a Git origin was fetched into.
+type Fetched struct {
+	Name    string   `json:"name"` // within the staging directory
+	Head    string   `json:"head"` // the ref that HEAD names
+	Commits int64    `json:"commits"`
+	Skipped []Rename `json:"skipped,omitempty"`
 }
 
 // News is what was found since the last commit.

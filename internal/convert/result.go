@@ -32,12 +32,15 @@ type Report struct {
 	EmptyDirectories int64    `json:"empty_directories"` // directories of the branch heads that Git cannot hold
 	Renamed          []Rename `json:"renamed_refs"`      // branches and tags whose names Git cannot hold
 	Heads            []Head   `json:"heads"`             // a digest per ref
+
+	DroppedSignatures int64 `json:"dropped_signatures,omitempty"` // of commits whose author was mapped
 }
 
-// Rename is a branch or tag that did not get its own name.
+// Rename is a branch or tag that did not get its own name, or none at all.
 type Rename struct {
-	Path string `json:"path"` // at the origin
-	Ref  string `json:"ref"`
+	Path   string `json:"path"`          // at the origin
+	Ref    string `json:"ref,omitempty"` // "" when it was left out
+	Reason string `json:"reason,omitempty"`
 }
 
 // Head is the digest of one ref: its commit and that commit's tree stand for every byte of history and content.

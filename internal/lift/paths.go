@@ -1,0 +1,82 @@
+package lift
+
+import (
+	"context"
+	"io"
+	"net/url"
+
+	"gantry"
+	"gantry/internal/convert"
+	"gantry/internal/history"
+	"gantry/internal/origin"
+	"gantry/internal/origin/svn"
+	"gantry/internal/pack"
+)
+
+// paths lifts a path-based origin.
+type paths struct {
+	*convert.Conversion
+	from Origin
+	opt  Options
+}
+
+func openPaths(ctx context.Context, from Origin, opt Options) (Lift, error) {
+	c, err := convert.Open(ctx, convert.Options{
+		Dir:       opt.Dir,
+		Writer:    opt.Writer,
+		Journal:   opt.Journal,
+		Progress:  opt.Progress,
+		Log:       opt.Log,
+		LargeFile: opt.LargeFile,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &paths{Conversion: c, from: from, opt: opt}, nil
+}
+
+func (p *paths) Read(ctx context.Context) error {
+	src, err := p.source(ctx)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	return p.Conversion.Read(ctx, src)
+}
+
+func (p *paths) source(ctx context.Context) (origin.PathSource, error) {
+	if p.from.File != "" {
+		return svn.OpenDump(ctx, p.from.File)
+	}
+	address := p.from.Address
+	if address.Scheme != "svn" {
+		return nil, gantry.Errorf(gantry.Invalid, "lift", "Subversion cannot be read over %s by this version of Gantry; svn:// addresses and dump files can", address.Scheme)
+	}
+	u, err := url.Parse(address.String())
+	if err != nil {
+		return nil, err
+	}
+	return svn.Dial(ctx, svn.Options{
+		URL:         u,
+		Credentials: p.from.Credentials,
+		Dial:        p.opt.Egress.DialContext,
+		TempDir:     p.opt.Dir,
+		Log:         p.opt.Log,
+	})
+}
+
+func (p *paths) Map(ctx context.Context, opt MapOptions) (*convert.Result, error) {
+	authors := make(map[string]history.Identity, len(opt.Authors))
+	for author, identity := range opt.Authors {
+		authors[author.RemoteID] = identity
+	}
+	mapping := convert.MapOptions{Authors: authors, Root: opt.Root, DefaultBranch: opt.DefaultBranch}
+	if opt.Commit != nil {
+		mapping.Commit = func(c history.Commit) error { return opt.Commit(c.ID, c.Path, revision(c.Revision)) }
+	}
+	return p.Conversion.Map(ctx, mapping)
+}
+
+func (p *paths) WritePack(ctx context.Context, w io.Writer, result *convert.Result, has map[pack.ID]bool) error {
+	return p.Conversion.WritePack(ctx, w, result, func(id pack.ID) bool { return has[id] })
+}
