@@ -84,7 +84,7 @@ const (
 type Change struct {
 	Action Action
 	Path   string
-	Dir    bool // false for Delete, whose origin need not say
+	Dir    bool
 
 	// Add and Replace may copy: what is at CopyPath as of CopyRev, with all below it, is at Path before later edits.
 	Copied   bool
@@ -94,7 +94,7 @@ type Change struct {
 	Props     []Prop
 	FullProps bool // Props are all that the path has, others are gone (dump format 2)
 
-	Text Text // nil: the content stays as it was (after a copy: as the source was; of a new file: empty)
+	Text Text // nil: the content stays as it was (after a copy: as the source was)
 
 	// What the origin says of the resulting content; nil when it says nothing.
 	MD5  []byte
@@ -112,7 +112,7 @@ type Text interface {
 	Open() (io.ReadCloser, error)
 }
 
-// Sink takes a history. Calls come in order from one goroutine. A sink may keep what it is given, except for a Text.
+// Sink takes a history. Calls come in order from one goroutine.
 type Sink interface {
 	BeginRevision(*Revision) error
 	Change(*Change) error
