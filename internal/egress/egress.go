@@ -58,13 +58,9 @@ func (e *Egress) DialContext(ctx context.Context, network, address string) (net.
 	if network != "tcp" && network != "tcp4" && network != "tcp6" {
 		return nil, gantry.Errorf(gantry.Invalid, "egress", "network %q is not TCP", network)
 	}
-	host, portText, err := net.SplitHostPort(address)
+	host, port, err := splitAddress(address)
 	if err != nil {
-		return nil, gantry.Errorf(gantry.Invalid, "egress", "%q is not host:port", address)
-	}
-	port, err := strconv.ParseUint(portText, 10, 16)
-	if err != nil || port == 0 {
-		return nil, gantry.Errorf(gantry.Invalid, "egress", "%q is not a port number from 1 to 65535", portText)
+		return nil, err
 	}
 	ip, name, err := parseHost(host)
 	if err != nil {
@@ -72,7 +68,7 @@ func (e *Egress) DialContext(ctx context.Context, network, address string) (net.
 	}
 	addrs, trusted := []netip.Addr{ip}, false
 	if name != "" {
-		trusted = e.policy.allowsHost(name, uint16(port))
+		trusted = e.policy.allowsHost(name, port)
 		// "ip" asks for both families, as "tcp" does.
 		addrs, err = e.resolver.LookupNetIP(ctx, "ip"+network[len("tcp"):], name)
 		if err != nil {
@@ -80,7 +76,37 @@ func (e *Egress) DialContext(ctx context.Context, network, address string) (net.
 		}
 		addrs = addrs[:min(len(addrs), maxAddresses)]
 	}
-	return e.dialFirst(ctx, network, host, addrs, uint16(port), trusted)
+	return e.dialFirst(ctx, network, host, addrs, port, trusted)
+}
+
+func splitAddress(address string) (host string, port uint16, err error) {
+	host, portText, err := net.SplitHostPort(address)
+	if err != nil {
+		return "", 0, gantry.Errorf(gantry.Invalid, "egress", "%q is not host:port", address)
+	}
+	number, err := strconv.ParseUint(portText, 10, 16)
+	if err != nil || number == 0 {
+		return "", 0, gantry.Errorf(gantry.Invalid, "egress", "%q is not a port number from 1 to 65535", portText)
+	}
+	return host, uint16(number), nil
+}
+
+// Precheck reports what can be said against dialling "host:port" before a name is resolved: a spelling that is not
+// canonical, or an IP address that the policy forbids.
+func (e *Egress) Precheck(address string) error {
+	host, port, err := splitAddress(address)
+	if err != nil {
+		return err
+	}
+	ip, name, err := parseHost(host)
+	if err != nil || name != "" {
+		return err
+	}
+	addr := netip.AddrPortFrom(ip, port)
+	if why := e.policy.refusal(addr); why != "" {
+		return refused(host, addr, why)
+	}
+	return nil
 }
 
 // dialFirst returns the first connection that succeeds. When none does, a refusal tells more than a time-out.

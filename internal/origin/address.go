@@ -1,6 +1,7 @@
 package origin
 
 import (
+	"net"
 	"net/url"
 	"path"
 	"regexp"
@@ -84,6 +85,18 @@ func (a Address) String() string {
 	}
 	return s
 }
+
+// HostPort is the host with the port, given or the scheme's own, as it is dialled.
+func (a Address) HostPort() string {
+	host := url.URL{Host: a.Host}
+	port := host.Port()
+	if port == "" {
+		port = defaultPorts[a.Scheme]
+	}
+	return net.JoinHostPort(host.Hostname(), port)
+}
+
+var defaultPorts = map[string]string{"http": "80", "https": "443", "git": "9418", "ssh": "22", "svn": "3690", "svn+ssh": "22"}
 
 // Join returns the address of something below a, which must not be of the short form.
 func (a Address) Join(elem string) Address {
