@@ -1,0 +1,239 @@
+package svnjudge
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// mapping is a map file: which commit shows which path of which revision.
+type mapping struct {
+	commits []mapped
+	at      map[Place]string // commit ids
+	paths   []string         // all paths, sorted
+}
+
+type mapped struct {
+	Place
+	commit string
+}
+
+// Check judges a conversion of the repository in the standard layout: a bare Git repository and the map file that came
+// with it. Each commit's tree must be what Subversion has there; each revision that changes a mapped branch must have
+// its commit; each living branch and tag must have its ref with its tree. It returns the number of commits seen and an
+// error that names the first disagreements.
+func (j *Judge) Check(ctx context.Context, mapFile, gitDir string) (commits int, err error) {
+	m, err := readMapping(mapFile)
+	if err != nil {
+		return 0, err
+	}
+	var found faults
+	if err := j.checkTrees(ctx, m, gitDir, &found); err != nil {
+		return 0, err
+	}
+	if err := j.checkComplete(m, &found); err != nil {
+		return 0, err
+	}
+	if err := j.checkRefs(ctx, m, gitDir, &found); err != nil {
+		return 0, err
+	}
+	return len(m.commits), found.error()
+}
+
+// faults are disagreements between Subversion and a conversion.
+type faults []error
+
+func (f *faults) add(format string, args ...any) { *f = append(*f, fmt.Errorf(format, args...)) }
+
+func (f faults) error() error {
+	const shown = 10
+	if len(f) > shown {
+		return errors.Join(errors.Join(f[:shown]...), fmt.Errorf("and %d more", len(f)-shown))
+	}
+	return errors.Join(f...)
+}
+
+func readMapping(file string) (*mapping, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	m := &mapping{at: map[Place]string{}}
+	for line := range strings.Lines(string(data)) {
+		fields := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		if len(fields) != 3 {
+			return nil, fmt.Errorf("%s: %q is not a line of three fields", file, line)
+		}
+		revision, err := strconv.ParseInt(fields[2], 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %q: the revision is not a number", file, line)
+		}
+		place := Place{fields[1], revision}
+		if other, double := m.at[place]; double {
+			return nil, fmt.Errorf("%s: %s and %s both are %s in r%d", file, other, fields[0], place.Path, place.Revision)
+		}
+		m.commits = append(m.commits, mapped{place, fields[0]})
+		m.at[place] = fields[0]
+		m.paths = append(m.paths, place.Path)
+	}
+	slices.Sort(m.paths)
+	m.paths = slices.Compact(m.paths)
+	return m, nil
+}
+
+// checkTrees compares the tree of every commit.
+func (j *Judge) checkTrees(ctx context.Context, m *mapping, gitDir string, found *faults) error {
+	var names bytes.Buffer
+	for _, c := range m.commits {
+		fmt.Fprintf(&names, "%s^{tree}\n", c.commit)
+	}
+	trees, err := git(ctx, gitDir, &names, "cat-file", "--batch-check=%(objectname)")
+	if err != nil {
+		return err
+	}
+	if len(trees) != len(m.commits) {
+		return fmt.Errorf("svnjudge: git told %d trees of %d commits", len(trees), len(m.commits))
+	}
+	for i, c := range m.commits {
+		want, err := j.Tree(c.Path, c.Revision)
+		if err != nil {
+			return err
+		}
+		if trees[i] != want {
+			found.add("%s in r%d: commit %s has tree %s, Subversion %s", c.Path, c.Revision, c.commit, trees[i], want)
+		}
+	}
+	return nil
+}
+
+// checkComplete looks for revisions of mapped paths that have no commit.
+func (j *Judge) checkComplete(m *mapping, found *faults) error {
+	head, err := j.Head()
+	if err != nil {
+		return err
+	}
+	for revision := int64(1); revision <= head; revision++ {
+		changes, err := j.Changes(revision)
+		if err != nil {
+			return err
+		}
+		for _, path := range m.touched(changes) {
+			if m.at[Place{path, revision}] != "" {
+				continue
+			}
+			wanted, err := j.needsCommit(path, revision)
+			if err != nil {
+				return err
+			}
+			if wanted {
+				found.add("%s in r%d has no commit", path, revision)
+			}
+		}
+	}
+	return nil
+}
+
+// touched returns the mapped paths that are one of the changed paths, contain one, or are in one.
+func (m *mapping) touched(changes []string) []string {
+	hit := map[string]bool{}
+	for _, change := range changes {
+		for _, path := range m.paths {
+			if within(change, path) || within(path, change) {
+				hit[path] = true
+			}
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(m.paths), func(path string) bool { return !hit[path] })
+}
+
+// within reports whether path is dir or something in it; everything is in "".
+func within(path, dir string) bool {
+	return dir == "" || path == dir || strings.HasPrefix(path, dir+"/")
+}
+
+// needsCommit reports whether a branch's files in a revision are neither what they were before it nor what was copied there.
+func (j *Judge) needsCommit(path string, revision int64) (bool, error) {
+	now, err := j.Tree(path, revision)
+	if err != nil || now == "" || now == EmptyTree {
+		return false, err
+	}
+	before := Place{path, revision - 1}
+	source, err := j.Source(path, revision)
+	if err != nil {
+		return false, err
+	}
+	if source != nil {
+		before = *source
+	}
+	then, err := j.Tree(before.Path, before.Revision)
+	return now != then, err
+}
+
+// checkRefs looks for the ref of everything that is alive at the newest revision.
+func (j *Judge) checkRefs(ctx context.Context, m *mapping, gitDir string, found *faults) error {
+	head, err := j.Head()
+	if err != nil {
+		return err
+	}
+	lines, err := git(ctx, gitDir, nil, "for-each-ref", "--format=%(refname) %(tree)%(*tree)")
+	if err != nil {
+		return err
+	}
+	trees := map[string]string{}
+	for _, line := range lines {
+		name, tree, _ := strings.Cut(line, " ")
+		trees[name] = tree
+	}
+	symbolic, err := git(ctx, gitDir, nil, "symbolic-ref", "HEAD")
+	if err != nil {
+		return err
+	}
+	refs := map[string]string{} // path in Subversion -> ref
+	if slices.Equal(m.paths, []string{""}) {
+		refs[""] = symbolic[0]
+	} else {
+		refs["trunk"] = symbolic[0]
+		for dir, space := range map[string]string{"branches": "refs/heads/", "tags": "refs/tags/"} {
+			names, err := j.Directories(dir, head)
+			if err != nil {
+				return err
+			}
+			for _, name := range names {
+				refs[dir+"/"+name] = space + name
+			}
+		}
+	}
+	for path, ref := range refs {
+		want, err := j.Tree(path, head)
+		if err != nil {
+			return err
+		}
+		if want != "" && want != EmptyTree && trees[ref] != want {
+			found.add("%s: %s has tree %q, Subversion %s", path, ref, trees[ref], want)
+		}
+	}
+	return nil
+}
+
+func git(ctx context.Context, dir string, stdin *bytes.Buffer, args ...string) (lines []string, err error) {
+	cmd := exec.CommandContext(ctx, "git", append([]string{"-C", dir}, args...)...)
+	if stdin != nil {
+		cmd.Stdin = stdin
+	}
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("git %s in %s: %w", args[0], dir, err)
+	}
+	s := bufio.NewScanner(bytes.NewReader(out))
+	for s.Scan() {
+		lines = append(lines, s.Text())
+	}
+	return lines, s.Err()
+}
