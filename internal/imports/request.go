@@ -39,7 +39,7 @@ func (s *Service) Start(ctx context.Context, p gantry.Principal, repo *repos.Vie
 	if err := repos.Require(repo, gantry.PermWrite); err != nil {
 		return nil, err
 	}
-	row, err := s.newImport(repo, in)
+	fresh, err := s.newImport(repo, in)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +50,9 @@ func (s *Service) Start(ctx context.Context, p gantry.Principal, repo *repos.Vie
 	if foreign != "" {
 		return nil, invalid(op, "repository", gantry.InvalidField, "the repository has commits of its own ("+foreign+"); import into an empty repository")
 	}
+	var row store.Import
 	err = s.DB.Write(ctx, func(tx *store.Tx) error {
+		row = *fresh
 		old, err := tx.ImportByRepository(repo.Repository.ID)
 		switch {
 		case err == nil && old.Status.Live():
@@ -62,7 +64,7 @@ func (s *Service) Start(ctx context.Context, p gantry.Principal, repo *repos.Vie
 		case gantry.KindOf(err) != gantry.NotFound:
 			return err
 		}
-		if err := tx.InsertImport(row); err != nil {
+		if err := tx.InsertImport(&row); err != nil {
 			return err
 		}
 		if in.Password != "" {
@@ -70,7 +72,7 @@ func (s *Service) Start(ctx context.Context, p gantry.Principal, repo *repos.Vie
 				return err
 			}
 		}
-		return s.release(ctx, tx, row)
+		return s.release(ctx, tx, &row)
 	})
 	if err != nil {
 		return nil, err

@@ -68,7 +68,10 @@ func (s *Service) reclaim(ctx context.Context, patience time.Duration) error {
 			continue
 		}
 		owner := row.LeaseOwner
-		err := s.DB.Write(ctx, func(tx *store.Tx) error { return s.release(ctx, tx, row) })
+		err := s.DB.Write(ctx, func(tx *store.Tx) error {
+			next := *row
+			return s.release(ctx, tx, &next)
+		})
 		switch {
 		case gantry.KindOf(err) == gantry.Conflict: // its owner, or another sweep, was faster
 			holders[owner] = true
@@ -113,11 +116,11 @@ func (s *Service) expire(ctx context.Context) error {
 	for i := range old {
 		row := &old[i]
 		err := s.DB.Write(ctx, func(tx *store.Tx) error {
-			held := row.Generation
-			row.Generation++
-			row.Username, row.Password = "", nil
-			row.RawState, row.RawKept = "", false
-			return tx.SaveImport(row, held)
+			next := *row
+			next.Generation++
+			next.Username, next.Password = "", nil
+			next.RawState, next.RawKept = "", false
+			return tx.SaveImport(&next, row.Generation)
 		})
 		switch {
 		case gantry.KindOf(err) == gantry.Conflict: // set to work again in the meantime

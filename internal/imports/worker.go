@@ -128,7 +128,10 @@ func (w *worker) say(ctx context.Context, text string) error {
 func (w *worker) handBack(ctx context.Context) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	err := w.DB.Write(ctx, func(tx *store.Tx) error { return w.release(ctx, tx, w.row) })
+	err := w.DB.Write(ctx, func(tx *store.Tx) error {
+		next := *w.row
+		return w.release(ctx, tx, &next)
+	})
 	if gantry.KindOf(err) == gantry.Conflict {
 		return nil
 	}
