@@ -1,0 +1,5 @@
+//go:build !race
+
+package gantrytest
+
+const raceDetector = false
