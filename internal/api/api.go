@@ -15,6 +15,7 @@ import (
 	"gantry"
 	"gantry/internal/accounts"
 	"gantry/internal/auth"
+	"gantry/internal/imports"
 	"gantry/internal/repos"
 )
 
@@ -28,6 +29,7 @@ type Options struct {
 	Accounts *accounts.Service
 	Auth     *auth.Service
 	Repos    *repos.Service
+	Imports  *imports.Service
 
 	URLs    URLs
 	Vendors []string // vendor words in lower case, the primary one first
