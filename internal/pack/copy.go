@@ -1,15 +1,21 @@
 package pack
 
 import (
+	"bufio"
 	"context"
-	"errors"
+	"crypto/sha1"
+	"encoding/binary"
+	"fmt"
+	"hash"
+	"hash/crc32"
 	"io"
+	"math"
 )
 
 // CopyOptions tune Copy. The zero value copies everything.
 type CopyOptions struct {
 	Have     func(ID) bool            // objects that the receiver has, with all they refer to: left out
-	Progress func(done, total uint32) // objects written so far; called now and then
+	Progress func(done, total uint32) // objects written so far; called now and then, and at the end
 }
 
 // CopyResult says what Copy wrote.
@@ -17,13 +23,194 @@ type CopyResult struct {
 	Objects  uint32
 	Size     int64 // bytes of the pack
 	Checksum ID    // the pack's last 20 bytes, which also name it
+
+	entries []indexEntry
 }
 
 // Copy writes a complete pack (version 2) of all objects that can be reached from roots: commits, tags, trees, blobs.
-// An object that is missing is ErrMissing, with what refers to it.
+// Entries are copied as they are stored; a delta whose base is not among them becomes a full text. An object that is
+// missing is ErrMissing, with what refers to it. Nothing may be put into src meanwhile.
+//
+// Beside src's own memory it takes about 40 bytes for each object copied and 4 for each in src.
 func Copy(ctx context.Context, w io.Writer, src *Store, roots []ID, opt CopyOptions) (CopyResult, error) {
-	return CopyResult{}, errors.New("unimplemented")
+	m := newMarker(src, opt.Have)
+	if err := m.markAll(ctx, roots); err != nil {
+		return CopyResult{}, fmt.Errorf("pack: copy: %w", err)
+	}
+	total := len(m.commits) + len(m.tags) + len(m.trees) + len(m.blobs)
+	if total > math.MaxUint32 {
+		return CopyResult{}, fmt.Errorf("pack: copy: a pack cannot hold %d objects", total)
+	}
+	c := &copier{
+		marker: m, out: newPackWriter(w), deflater: newDeflater(),
+		written: make([]uint32, m.positions()), entries: make([]indexEntry, 0, total),
+	}
+	if err := c.writeAll(ctx, opt.Progress); err != nil {
+		return CopyResult{}, fmt.Errorf("pack: copy: %w", err)
+	}
+	return CopyResult{Objects: uint32(total), Size: c.out.size, Checksum: c.out.checksum, entries: c.entries}, nil
 }
 
-// WriteIndex writes the index (version 2) of the pack that was copied.
-func (r *CopyResult) WriteIndex(w io.Writer) error { return errors.New("unimplemented") }
+// copier writes marked objects.
+type copier struct {
+	*marker
+	out      *packWriter
+	deflater *deflater
+	written  []uint32     // by position: ordinal+1 in entries, 0 of what is not written yet
+	entries  []indexEntry // in the order of the pack
+	raw      []byte
+	head     []byte
+}
+
+func (c *copier) writeAll(ctx context.Context, progress func(done, total uint32)) error {
+	total := uint32(cap(c.entries))
+	header := binary.BigEndian.AppendUint32([]byte("PACK"), 2)
+	if _, err := c.out.Write(binary.BigEndian.AppendUint32(header, total)); err != nil {
+		return err
+	}
+	n := 0
+	for _, positions := range [][]position{c.commits, c.tags, c.trees, c.blobs} {
+		for _, p := range positions {
+			if n++; n%1024 == 0 {
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				if progress != nil {
+					progress(uint32(len(c.entries)), total)
+				}
+			}
+			if err := c.writeWithBases(p); err != nil {
+				return err
+			}
+		}
+	}
+	c.endEntry()
+	if progress != nil {
+		progress(total, total)
+	}
+	return c.out.finish()
+}
+
+// writeWithBases writes an object, before it the bases of its delta that are not written yet.
+func (c *copier) writeWithBases(p position) error {
+	chain := []position{p}
+	for len(chain) > 0 {
+		p := chain[len(chain)-1]
+		if c.written[p] != 0 {
+			chain = chain[:len(chain)-1]
+			continue
+		}
+		if len(chain) > maxDepth+1 {
+			return fmt.Errorf("%w: a chain of more than %d deltas", ErrCorrupt, maxDepth)
+		}
+		missingBase, err := c.write(p)
+		if err != nil {
+			return err
+		}
+		if missingBase != noPosition {
+			chain = append(chain, missingBase)
+		}
+	}
+	return nil
+}
+
+// write writes one object, or returns the base that has to be written before it.
+func (c *copier) write(p position) (base position, err error) {
+	g, r, err := c.recordAt(p)
+	if err != nil {
+		return noPosition, err
+	}
+	if r.depth() == 0 {
+		c.begin(p, r.id())
+		// An entry without base is the same in every pack.
+		_, err := io.Copy(c.out, io.NewSectionReader(g, r.offset(), r.length()))
+		return noPosition, err
+	}
+	if c.raw = c.raw[:0]; int64(cap(c.raw)) < r.length() {
+		c.raw = make([]byte, 0, 2*r.length())
+	}
+	raw := c.raw[:r.length()]
+	if _, err := g.ReadAt(raw, r.offset()); err != nil {
+		return noPosition, err
+	}
+	e, err := parseEntry(raw)
+	if err != nil {
+		return noPosition, err
+	}
+	base, _, err = c.locate(e.base)
+	if err != nil {
+		return noPosition, err
+	}
+	if base == noPosition || !c.marked.has(base) {
+		return noPosition, c.writeFull(p, r)
+	}
+	if c.written[base] == 0 {
+		return base, nil
+	}
+	c.begin(p, r.id())
+	distance := c.out.size - c.entries[c.written[base]-1].offset
+	c.head = appendDistance(appendEntryHeader(c.head[:0], offsetDelta, e.size), distance)
+	if _, err := c.out.Write(c.head); err != nil {
+		return noPosition, err
+	}
+	_, err = c.out.Write(raw[e.header:])
+	return noPosition, err
+}
+
+// writeFull writes an object that is stored as a delta without its base.
+func (c *copier) writeFull(p position, r record) error {
+	t, data, err := c.src.Get(r.id())
+	if err != nil {
+		return err
+	}
+	c.begin(p, r.id())
+	c.raw = c.deflater.append(appendEntryHeader(c.raw[:0], t, int64(len(data))), data)
+	_, err = c.out.Write(c.raw)
+	return err
+}
+
+// begin notes the object that is written next. Its checksum is known when the one after it begins.
+func (c *copier) begin(p position, id ID) {
+	c.endEntry()
+	c.entries = append(c.entries, indexEntry{id: id, offset: c.out.size})
+	c.written[p] = uint32(len(c.entries))
+	c.out.crc = 0
+}
+
+func (c *copier) endEntry() {
+	if n := len(c.entries); n > 0 {
+		c.entries[n-1].crc = c.out.crc
+	}
+}
+
+// packWriter counts and sums what goes into a pack.
+type packWriter struct {
+	buf      *bufio.Writer
+	sum      hash.Hash
+	size     int64
+	crc      uint32 // of the running entry
+	checksum ID
+}
+
+func newPackWriter(w io.Writer) *packWriter {
+	sum := sha1.New()
+	return &packWriter{buf: bufio.NewWriterSize(io.MultiWriter(sum, w), 256<<10), sum: sum}
+}
+
+func (w *packWriter) Write(p []byte) (int, error) {
+	w.crc = crc32.Update(w.crc, crc32.IEEETable, p)
+	n, err := w.buf.Write(p)
+	w.size += int64(n)
+	return n, err
+}
+
+// finish appends the trailer.
+func (w *packWriter) finish() error {
+	if err := w.buf.Flush(); err != nil {
+		return err
+	}
+	w.checksum = ID(w.sum.Sum(nil))
+	w.size += int64(len(w.checksum))
+	w.buf.Write(w.checksum[:])
+	return w.buf.Flush()
+}

@@ -1,8 +1,17 @@
 package pack
 
 import (
+	"bytes"
+	"crypto/sha1"
 	"errors"
+	"fmt"
+	"hash"
 	"io"
+	"os"
+	"strconv"
+	"sync"
+
+	"gantry/internal/delta"
 )
 
 var (
@@ -24,51 +33,391 @@ type Options struct {
 	CacheBytes int64 // bound of the full texts kept in memory; 0 is 96 MiB
 }
 
+// Where a segment ends and the next one begins.
+const (
+	segmentObjects = 512 << 10
+	segmentBytes   = 1 << 30
+)
+
 // Store holds the objects of one conversion in a directory that it only ever appends to. What was put can be read at
 // once, and survives the end of the process from the next Sync on.
 //
-// One goroutine at a time may call Put, PutDelta, PutStream, Sync and Close; Has, Get, Open, Stat and Copy may be called
-// by any number beside it.
-type Store struct{}
+// One goroutine at a time may call Put, PutDelta, PutStream, Sync and Close; Has, Get, Open and Stat may be called by any
+// number beside it. Copy may run beside those that read.
+type Store struct {
+	dir, writer string
+	cache       *cache
+
+	mu       sync.RWMutex // guards the slice
+	segments []*segment   // the last one may be growing
+
+	// Used by the writer alone.
+	growing    *segment // nil until something is put
+	created    int      // segments, to name the next one
+	maxObjects int
+	maxBytes   int64
+	hash       hash.Hash
+	deflater   *deflater
+	scratch    []byte
+	failed     error // of a sync: what is durable is not known any more
+}
 
 // OpenStore opens the store in dir with what segments say is valid, none for a new one. Writer is a word that no other
 // owner of the directory has ever used: it is part of the names of new files, so that an owner that has lost its right
 // and does not know it yet never writes into ours. Files of earlier owners are read, never changed.
 func OpenStore(dir, writer string, segments []Segment, opt Options) (*Store, error) {
-	return nil, errors.New("unimplemented")
+	if opt.CacheBytes == 0 {
+		opt.CacheBytes = 96 << 20
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("pack: open store: %w", err)
+	}
+	s := &Store{
+		dir: dir, writer: writer, cache: newCache(opt.CacheBytes),
+		maxObjects: segmentObjects, maxBytes: segmentBytes,
+		hash: sha1.New(), deflater: newDeflater(),
+	}
+	for _, extent := range segments {
+		g, err := openSegment(dir, writer, extent)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("pack: open store: %w", err), s.Close())
+		}
+		s.segments = append(s.segments, g)
+	}
+	return s, nil
 }
 
-// Has reports whether the store holds an object.
-func (s *Store) Has(id ID) bool { return false }
+// lookup finds an object's segment and record, in the newest segment first. The segment is nil when there is none.
+func (s *Store) lookup(id ID) (*segment, record, error) {
+	s.mu.RLock()
+	segments := s.segments
+	s.mu.RUnlock()
+	for i := len(segments) - 1; i >= 0; i-- {
+		r, _, ok, err := segments[i].find(id)
+		if err != nil {
+			return nil, record{}, fmt.Errorf("pack: look up %v: %w", id, err)
+		}
+		if ok {
+			return segments[i], r, nil
+		}
+	}
+	return nil, record{}, nil
+}
+
+// find is lookup of an object that should be there.
+func (s *Store) find(id ID) (*segment, record, error) {
+	g, r, err := s.lookup(id)
+	if g == nil && err == nil {
+		err = fmt.Errorf("pack: %w: %v", ErrMissing, id)
+	}
+	return g, r, err
+}
+
+// Has reports whether the store holds an object. One whose index cannot be read counts as not held.
+func (s *Store) Has(id ID) bool {
+	g, _, _ := s.lookup(id)
+	return g != nil
+}
+
+// Stat returns an object's type and size.
+func (s *Store) Stat(id ID) (Type, int64, error) {
+	_, r, err := s.find(id)
+	if err != nil {
+		return 0, 0, err
+	}
+	return r.typ(), r.size(), nil
+}
 
 // Put stores an object, unless it is there already, and returns its id. It does not keep data.
-func (s *Store) Put(t Type, data []byte) (ID, error) { return Zero, errors.New("unimplemented") }
+func (s *Store) Put(t Type, data []byte) (ID, error) {
+	id := s.sum(t, data)
+	if s.Has(id) {
+		return id, nil
+	}
+	if err := s.putFull(id, t, data); err != nil {
+		return Zero, putError(t, id, err)
+	}
+	return id, nil
+}
 
 // PutDelta stores an object of which a Git delta against base is known: as that delta when this saves enough and the
 // chain of deltas below base is short, in full otherwise. It keeps neither slice. A base that the store does not hold
 // is ErrMissing. That the delta makes full of the base is the caller's duty.
 func (s *Store) PutDelta(t Type, base ID, gitDelta, full []byte) (ID, error) {
-	return Zero, errors.New("unimplemented")
+	id := s.sum(t, full)
+	if s.Has(id) {
+		return id, nil
+	}
+	_, b, err := s.find(base)
+	if err != nil {
+		return Zero, putError(t, id, err)
+	}
+	// Literal bytes deflate about as well in a delta as in the whole text, so the sizes before it compare well.
+	if len(gitDelta) < len(full)/2 && len(full) <= maxDeltified && b.depth() < maxDepth && b.typ() == t {
+		header := appendEntryHeader(s.scratch[:0], refDelta, int64(len(gitDelta)))
+		header = append(header, base[:]...)
+		err = s.append(id, t, b.depth()+1, header, gitDelta, int64(len(full)))
+		s.remember(id, t, full)
+	} else {
+		err = s.putFull(id, t, full)
+	}
+	if err != nil {
+		return Zero, putError(t, id, err)
+	}
+	return id, nil
+}
+
+// maxDeltified is the largest object that is stored as a delta: to read it, it has to be in memory.
+const maxDeltified = 32 << 20
+
+func putError(t Type, id ID, err error) error { return fmt.Errorf("pack: put %v %v: %w", t, id, err) }
+
+func (s *Store) putFull(id ID, t Type, data []byte) error {
+	header := appendEntryHeader(s.scratch[:0], t, int64(len(data)))
+	if err := s.append(id, t, 0, header, data, int64(len(data))); err != nil {
+		return err
+	}
+	s.remember(id, t, data)
+	return nil
+}
+
+// append deflates a text behind an entry's header, which lies in scratch, and stores the entry.
+func (s *Store) append(id ID, t Type, depth int, header, text []byte, size int64) error {
+	g, err := s.grow()
+	if err != nil {
+		return err
+	}
+	s.scratch = s.deflater.append(header, text)
+	offset := g.length
+	if err := g.append(s.scratch); err != nil {
+		return err
+	}
+	g.commit(newRecord(id, t, depth, offset, size, int64(len(s.scratch))))
+	return nil
+}
+
+// remember caches a text that is likely to be the base of the next version.
+func (s *Store) remember(id ID, t Type, data []byte) {
+	if (t == Blob || t == Tree) && s.cache.takes(int64(len(data))) {
+		s.cache.add(id, t, bytes.Clone(data))
+	}
+}
+
+// sum is Sum with the writer's own hash.
+func (s *Store) sum(t Type, data []byte) ID {
+	s.beginSum(t, int64(len(data)))
+	s.hash.Write(data)
+	return s.endSum()
+}
+
+func (s *Store) beginSum(t Type, size int64) {
+	s.hash.Reset()
+	s.scratch = append(s.scratch[:0], t.String()...)
+	s.scratch = append(s.scratch, ' ')
+	s.scratch = strconv.AppendInt(s.scratch, size, 10)
+	s.scratch = append(s.scratch, 0)
+	s.hash.Write(s.scratch)
+}
+
+func (s *Store) endSum() ID {
+	s.scratch = s.hash.Sum(s.scratch[:0])
+	return ID(s.scratch)
 }
 
 // PutStream stores an object of exactly size bytes without holding it in memory.
 func (s *Store) PutStream(t Type, size int64, r io.Reader) (ID, error) {
-	return Zero, errors.New("unimplemented")
+	if size < 0 || size > maxSize {
+		return Zero, fmt.Errorf("pack: put %v: a size of %d is not supported", t, size)
+	}
+	g, err := s.grow()
+	if err != nil {
+		return Zero, fmt.Errorf("pack: put %v of %d bytes: %w", t, size, err)
+	}
+	offset := g.length
+	id, err := s.appendStream(g, t, size, r)
+	if err != nil {
+		g.cut(offset)
+		return Zero, fmt.Errorf("pack: put %v of %d bytes: %w", t, size, err)
+	}
+	if s.Has(id) {
+		g.cut(offset)
+		return id, nil
+	}
+	g.commit(newRecord(id, t, 0, offset, size, g.length-offset))
+	return id, nil
+}
+
+func (s *Store) appendStream(g *segment, t Type, size int64, r io.Reader) (ID, error) {
+	s.beginSum(t, size)
+	if err := g.append(appendEntryHeader(nil, t, size)); err != nil {
+		return Zero, err
+	}
+	z := s.deflater.large
+	z.Reset(writerFunc(g.append))
+	n, err := io.Copy(io.MultiWriter(s.hash, z), io.LimitReader(r, size+1))
+	if err == nil {
+		err = z.Close()
+	}
+	if err == nil && n != size {
+		err = fmt.Errorf("the stream does not end after %d bytes", size)
+	}
+	return s.endSum(), err
+}
+
+type writerFunc func([]byte) error
+
+func (f writerFunc) Write(p []byte) (int, error) { return len(p), f(p) }
+
+// grow returns the segment to append to.
+func (s *Store) grow() (*segment, error) {
+	if g := s.growing; g != nil {
+		if g.index.count() < s.maxObjects && g.length < s.maxBytes {
+			return g, nil
+		}
+		if err := g.seal(s.dir, s.writer); err != nil {
+			return nil, err
+		}
+		s.growing = nil
+	}
+	for {
+		s.created++
+		g, err := createSegment(s.dir, fmt.Sprintf("%s-%d", s.writer, s.created))
+		if errors.Is(err, os.ErrExist) {
+			continue // of an earlier run under the same word
+		}
+		if err != nil {
+			return nil, err
+		}
+		s.growing = g
+		s.mu.Lock()
+		s.segments = append(s.segments[:len(s.segments):len(s.segments)], g)
+		s.mu.Unlock()
+		return g, nil
+	}
+}
+
+// Sync makes everything that was put durable. What it returns may be recorded, and given to OpenStore later. After an
+// error the store is of no more use: open it again from the last Sync.
+func (s *Store) Sync() ([]Segment, error) {
+	var extents []Segment
+	for _, g := range s.segments {
+		if s.failed == nil {
+			s.failed = g.sync()
+		}
+		if e := g.extent(); e.IndexLength > 0 {
+			extents = append(extents, e)
+		}
+	}
+	if s.failed != nil {
+		return nil, fmt.Errorf("pack: sync: %w", s.failed)
+	}
+	return extents, nil
+}
+
+// Close closes the store's files. What was put since the last Sync is lost.
+func (s *Store) Close() error {
+	var errs []error
+	for _, g := range s.segments {
+		errs = append(errs, g.close())
+	}
+	s.segments, s.growing = nil, nil
+	return errors.Join(errs...)
 }
 
 // Get returns an object. The slice belongs to the store: it must not be modified.
-func (s *Store) Get(id ID) (Type, []byte, error) { return 0, nil, errors.New("unimplemented") }
+func (s *Store) Get(id ID) (Type, []byte, error) {
+	if t, data, ok := s.cache.get(id); ok {
+		return t, data, nil
+	}
+	g, r, err := s.find(id)
+	if err != nil {
+		return 0, nil, err
+	}
+	data, err := s.text(g, r)
+	if err != nil {
+		return 0, nil, fmt.Errorf("pack: get %v %v: %w", r.typ(), id, err)
+	}
+	return r.typ(), data, nil
+}
+
+// text returns a found object's full text, and remembers it.
+func (s *Store) text(g *segment, r record) ([]byte, error) {
+	if _, data, ok := s.cache.get(r.id()); ok {
+		return data, nil
+	}
+	data, err := s.rebuild(g, r)
+	if err == nil && s.cache.takes(int64(len(data))) {
+		s.cache.add(r.id(), r.typ(), data)
+	}
+	return data, err
+}
+
+// rebuild makes an object's full text from its entry and those below it.
+func (s *Store) rebuild(g *segment, r record) ([]byte, error) {
+	var deltas [][]byte
+	var text []byte
+	for want := r; text == nil; {
+		e, payload, err := readEntry(g, want)
+		if err != nil {
+			return nil, err
+		}
+		if e.typ != refDelta {
+			text = payload
+			break
+		}
+		if deltas = append(deltas, payload); len(deltas) > maxDepth {
+			return nil, fmt.Errorf("%w: a chain of more than %d deltas", ErrCorrupt, maxDepth)
+		}
+		if _, data, ok := s.cache.get(e.base); ok {
+			text = data
+			break
+		}
+		if g, want, err = s.find(e.base); err != nil {
+			return nil, err
+		}
+	}
+	for i := len(deltas) - 1; i >= 0; i-- {
+		var err error
+		if text, err = delta.Apply(nil, text, deltas[i]); err != nil {
+			return nil, err
+		}
+	}
+	if int64(len(text)) != r.size() {
+		return nil, fmt.Errorf("%w: %d bytes instead of %d", ErrCorrupt, len(text), r.size())
+	}
+	return text, nil
+}
+
+// readEntry reads and inflates a stored entry.
+func readEntry(g *segment, r record) (entry, []byte, error) {
+	raw := make([]byte, r.length())
+	if _, err := g.ReadAt(raw, r.offset()); err != nil {
+		return entry{}, nil, err
+	}
+	e, err := parseEntry(raw)
+	if err != nil {
+		return entry{}, nil, err
+	}
+	payload := make([]byte, e.size)
+	return e, payload, inflate(payload, raw[e.header:])
+}
+
+// streamed is the size from which on Open does not hold an object in memory.
+const streamed = 1 << 20
 
 // Open returns a reader of an object and its size. Large objects are not held in memory.
 func (s *Store) Open(id ID) (Type, int64, io.ReadCloser, error) {
-	return 0, 0, nil, errors.New("unimplemented")
+	g, r, err := s.find(id)
+	if err != nil {
+		return 0, 0, nil, err
+	}
+	if r.depth() > 0 || r.size() < streamed {
+		_, data, err := s.Get(id)
+		return r.typ(), r.size(), io.NopCloser(bytes.NewReader(data)), err
+	}
+	body, err := openEntry(g, r)
+	if err != nil {
+		return 0, 0, nil, fmt.Errorf("pack: open %v %v: %w", r.typ(), id, err)
+	}
+	return r.typ(), r.size(), body, nil
 }
-
-// Stat returns an object's type and size.
-func (s *Store) Stat(id ID) (Type, int64, error) { return 0, 0, errors.New("unimplemented") }
-
-// Sync makes everything that was put durable. What it returns may be recorded, and given to OpenStore later.
-func (s *Store) Sync() ([]Segment, error) { return nil, errors.New("unimplemented") }
-
-// Close closes the store's files. What was put since the last Sync is lost.
-func (s *Store) Close() error { return nil }

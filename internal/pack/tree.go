@@ -25,17 +25,17 @@ func NextEntry(data []byte) (e TreeEntry, rest []byte, err error) {
 		e.Mode = e.Mode<<3 | uint32(data[i]-'0')
 	}
 	if i == 0 || i == len(data) || data[i] != ' ' {
-		return TreeEntry{}, nil, fmt.Errorf("pack: a tree entry has no valid mode")
+		return TreeEntry{}, nil, fmt.Errorf("%w: a tree entry has no valid mode", ErrCorrupt)
 	}
 	data = data[i+1:]
 	end := bytes.IndexByte(data, 0)
 	if end <= 0 {
-		return TreeEntry{}, nil, fmt.Errorf("pack: a tree entry has no name")
+		return TreeEntry{}, nil, fmt.Errorf("%w: a tree entry has no name", ErrCorrupt)
 	}
 	e.Name = data[:end:end]
 	data = data[end+1:]
 	if len(data) < len(e.ID) {
-		return TreeEntry{}, nil, fmt.Errorf("pack: tree entry %q is cut short", e.Name)
+		return TreeEntry{}, nil, fmt.Errorf("%w: tree entry %q is cut short", ErrCorrupt, e.Name)
 	}
 	e.ID = ID(data)
 	return e, data[len(e.ID):], nil
