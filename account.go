@@ -46,7 +46,7 @@ var loginPattern = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9]|-[A-Za-z0-9]){
 
 // reservedLogins are first path segments that the service uses itself.
 var reservedLogins = map[string]bool{
-	"admin": true, "api": true, "applications": true, "assets": true, "authorizations": true, "healthz": true, "incidents": true,
+	"api": true, "applications": true, "assets": true, "authorizations": true, "healthz": true, "incidents": true,
 	"join": true, "login": true, "logout": true, "metrics": true, "organizations": true, "orgs": true, "rate_limit": true,
 	"readyz": true, "repos": true, "repositories": true, "sessions": true, "settings": true, "signup": true, "status": true,
 	"user": true, "users": true,

@@ -1,6 +1,7 @@
 package gantry
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
@@ -42,6 +43,11 @@ var impliedScopes = map[Scope][]Scope{
 func ParseScope(word string) (Scope, bool) {
 	_, ok := impliedScopes[Scope(word)]
 	return Scope(word), ok
+}
+
+// AllScopes covers every known scope.
+func AllScopes() ScopeSet {
+	return NewScopeSet(slices.Collect(maps.Keys(impliedScopes))...)
 }
 
 // ScopeSet is a set of scopes: sorted, unique, without those that another member covers. The zero value holds none.

@@ -28,6 +28,7 @@ type Config struct {
 
 	LogLevel  slog.Level
 	LogFormat string
+	AccessLog bool
 
 	Vendors []string
 	Preview string

@@ -67,6 +67,10 @@ func Keys() []Key {
 			Name: "log_format", Default: LogText, Help: "text or json",
 			field: func(c *Config) any { return &c.LogFormat }, check: func(c *Config) error { return oneOf(c.LogFormat, LogText, LogJSON) },
 		},
+		{
+			Name: "access_log", Default: "true", Help: "log a line for every request",
+			field: func(c *Config) any { return &c.AccessLog },
+		},
 
 		{
 			Name: "vendors", Default: "vendor,github", Help: "vendor words of media types and headers, the primary one first",

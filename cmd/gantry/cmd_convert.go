@@ -1,0 +1,73 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"gantry"
+)
+
+const convertHelp = `Convert a repository into a new bare Git repository at DIR, without a server.
+
+ORIGIN is the address of a Git or Subversion repository, or a file: a Subversion dump (formats 2 and 3; plain, gzip or
+zstd) or a Git bundle. DIR appears when it is complete. An interrupted conversion is kept in DIR.partial: the same
+command goes on where it stopped.
+
+--authors names a CSV file with the columns remote_id,remote_name,email,name. Authors that are not in it keep the
+identity that the origin gives them.
+
+--map writes one line for each commit, tab separated: the commit's id, the path or name of its branch at the origin, the
+revision's id at the origin.`
+
+func newConvert(con console) *cobra.Command {
+	var (
+		job           conversion
+		vcs           string
+		passwordStdin bool
+		asJSON        bool
+	)
+	cmd := &cobra.Command{
+		Use:   "convert ORIGIN DIR",
+		Short: "Convert one repository into a bare Git repository, without a server",
+		Long:  convertHelp,
+		Args:  exactArgs("ORIGIN", "DIR"),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			job.origin, job.dir = args[0], args[1]
+			if vcs != "" {
+				var ok bool
+				if job.vcs, ok = gantry.ParseVCS(vcs); !ok {
+					return usagef("--vcs: %q is none of git, subversion, mercurial and tfvc", vcs)
+				}
+			}
+			if passwordStdin {
+				if job.password, err = readPassword(con.in); err != nil {
+					return err
+				}
+			}
+			out := newConvertOutput(con, asJSON)
+			job.progress = out.progress
+			job.log = commandLog(con)
+			report, err := job.run(cmd.Context())
+			if err != nil {
+				out.stop()
+				if cmd.Context().Err() != nil {
+					fmt.Fprintln(con.err, "gantry: interrupted; the same command goes on where it stopped")
+				}
+				return err
+			}
+			return out.report(report, job.dir)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&vcs, "vcs", "", "system at the origin: git or subversion; found out when not given")
+	flags.StringVar(&job.authors, "authors", "", "CSV `FILE` that gives authors their Git identities")
+	flags.StringVar(&job.username, "username", "", "user name for the origin")
+	flags.BoolVar(&passwordStdin, "password-stdin", false, "read the password for the origin from standard input")
+	flags.StringVar(&job.project, "project", "", "`PATH` of one project, when the origin holds several")
+	flags.StringVar(&job.defaultBranch, "default-branch", "main", "name that a trunk is given")
+	flags.StringVar(&job.mapFile, "map", "", "`FILE` to write with the origin of each commit")
+	flags.StringVar(&job.git, "git", "git", "the git program")
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}

@@ -1,0 +1,299 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"gantry"
+	"gantry/internal/convert"
+	"gantry/internal/egress"
+	"gantry/internal/gitdir"
+	"gantry/internal/lift"
+	"gantry/internal/origin"
+	"gantry/internal/origin/detect"
+	"gantry/internal/pack"
+)
+
+// conversion is one run of "gantry convert".
+type conversion struct {
+	origin, dir               string
+	vcs                       gantry.VCS // "" to find out
+	username, password        string
+	authors, project, mapFile string
+	defaultBranch, git        string
+	progress                  func(convert.Progress)
+	log                       *slog.Logger
+}
+
+// errChoose is in the chain of the error that tells of several projects.
+var errChoose = errors.New("several projects were found")
+
+// run converts, and returns the report of what was done.
+func (c *conversion) run(ctx context.Context) (*convert.Report, error) {
+	if err := checkVacant(c.dir); err != nil {
+		return nil, err
+	}
+	authors, err := readAuthors(c.authors)
+	if err != nil {
+		return nil, err
+	}
+	git, err := gitdir.New(gitdir.Options{GitPath: c.git})
+	if err != nil {
+		return nil, err
+	}
+	// Whoever runs the command could as well connect by themselves: any address is allowed.
+	anywhere, err := egress.ParsePolicy([]string{"0.0.0.0/0", "::/0"})
+	if err != nil {
+		return nil, err
+	}
+	out := egress.New(anywhere, c.log)
+	hostKeys, err := knownHosts()
+	if err != nil {
+		return nil, err
+	}
+	from, err := c.locate(ctx, out, hostKeys)
+	if err != nil {
+		return nil, err
+	}
+	staging, err := openStaging(c.dir + ".partial")
+	if err != nil {
+		return nil, err
+	}
+	defer staging.Close()
+	lifted, err := lift.Open(ctx, from, lift.Options{
+		Dir:      staging.work(),
+		Writer:   strings.ToLower(rand.Text()),
+		Journal:  convert.OpenFileJournal(staging.journal()),
+		Progress: c.progress,
+		Git:      git,
+		Egress:   out,
+		Log:      c.log,
+		HostKeys: hostKeys,
+		Agent:    os.Getenv("SSH_AUTH_SOCK"),
+	})
+	if err != nil {
+		return nil, err
+	}
+	report, err := c.land(ctx, git, lifted, authors)
+	if err := errors.Join(err, lifted.Close()); err != nil {
+		return nil, err
+	}
+	return report, staging.remove()
+}
+
+// land reads, maps and installs.
+func (c *conversion) land(ctx context.Context, git *gitdir.Git, lifted lift.Lift, authors authorMap) (*convert.Report, error) {
+	if err := lifted.Read(ctx); err != nil {
+		return nil, err
+	}
+	if err := c.choose(ctx, lifted); err != nil {
+		return nil, err
+	}
+	lines, err := createMap(c.mapFile)
+	if err != nil {
+		return nil, err
+	}
+	defer lines.discard()
+	result, err := lifted.Map(ctx, lift.MapOptions{
+		Authors:       authors,
+		Root:          c.project,
+		DefaultBranch: c.defaultBranch,
+		Commit:        lines.add,
+	})
+	if err != nil {
+		return nil, err
+	}
+	refs := make([]gitdir.Ref, len(result.Refs))
+	for i, r := range result.Refs {
+		refs[i] = gitdir.Ref{Name: r.Name, ID: r.ID}
+	}
+	installation := gitdir.Installation{Refs: refs, Head: result.Head}
+	if len(refs) > 0 {
+		installation.Pack = func(ctx context.Context, w io.Writer) error { return lifted.WritePack(ctx, w, result, nil) }
+	}
+	if err := git.Install(ctx, c.dir, installation); err != nil {
+		return nil, err
+	}
+	return &result.Report, lines.keep()
+}
+
+// choose makes sure that one project is converted.
+func (c *conversion) choose(ctx context.Context, lifted lift.Lift) error {
+	projects, err := lifted.Projects(ctx)
+	if err != nil || len(projects) == 0 || c.project != "" {
+		return err
+	}
+	return gantry.Errorf(gantry.Invalid, "convert", "%w; choose one of them with --project: %s", errChoose, strings.Join(projects, ", "))
+}
+
+// locate finds out what and where the origin is.
+func (c *conversion) locate(ctx context.Context, out *egress.Egress, hostKeys []string) (lift.Origin, error) {
+	if info, err := os.Stat(c.origin); err == nil {
+		if info.IsDir() {
+			return lift.Origin{}, gantry.Errorf(gantry.Invalid, "convert", "%s is a directory: give its address, or make a file of it with \"svnadmin dump\" or \"git bundle create\"", c.origin)
+		}
+		return c.locateFile()
+	}
+	address, creds, err := origin.ParseAddress(c.origin)
+	if err != nil {
+		return lift.Origin{}, gantry.Errorf(gantry.Invalid, "convert", "%s: %s, or name a file that exists", c.origin, describe(err))
+	}
+	if c.username != "" {
+		creds.Username = c.username
+	}
+	if c.password != "" {
+		creds.Password = c.password
+	}
+	found, err := detect.Detect(ctx, detect.Options{Address: address, Credentials: creds, HostKeys: hostKeys, Hint: c.vcs, Egress: out, Log: c.log})
+	if err != nil {
+		return lift.Origin{}, err
+	}
+	refuse := func(kind gantry.Kind, format string, args ...any) (lift.Origin, error) {
+		return lift.Origin{}, gantry.Errorf(kind, "convert", format, args...)
+	}
+	switch found.Outcome {
+	case detect.Nothing:
+		return refuse(gantry.NotFound, "%s: %w that is recognised as a repository; check the address, or name the system with --vcs", address, origin.ErrNotFound)
+	case detect.NeedsAuth:
+		return refuse(gantry.Unauthenticated, "%s: %w; use --username and --password-stdin", address, origin.ErrAuthRequired)
+	case detect.AuthFailed:
+		return refuse(gantry.Unauthenticated, "%s: %w", address, origin.ErrAuthFailed)
+	case detect.Multiple:
+		var names []string
+		for _, choice := range found.Choices {
+			names = append(names, fmt.Sprintf("%s (%s)", choice.HumanName, choice.VCS))
+		}
+		return refuse(gantry.Invalid, "%s: %w; give the address of one of them, or --vcs: %s", address, errChoose, strings.Join(names, ", "))
+	}
+	return lift.Origin{VCS: found.VCS, Address: found.Address, Credentials: creds}, nil
+}
+
+// locateFile tells a Git bundle (gitformat-bundle(5)) from a Subversion dump by the bundle's first words.
+func (c *conversion) locateFile() (lift.Origin, error) {
+	file, err := os.Open(c.origin)
+	if err != nil {
+		return lift.Origin{}, err
+	}
+	defer file.Close()
+	begin, err := bufio.NewReader(file).Peek(len("# v2 git bundle"))
+	if err != nil && !errors.Is(err, io.EOF) {
+		return lift.Origin{}, err
+	}
+	vcs := gantry.Subversion
+	if strings.HasPrefix(string(begin), "# v") && strings.HasSuffix(string(begin), " git bundle") {
+		vcs = gantry.Git
+	}
+	if c.vcs != "" && c.vcs != vcs {
+		return lift.Origin{}, gantry.Errorf(gantry.Invalid, "convert", "%s is not a file of %s as --vcs says: Subversion dumps and Git bundles can be converted", c.origin, c.vcs)
+	}
+	return lift.Origin{VCS: vcs, File: c.origin}, nil
+}
+
+// checkVacant reports an error unless dir is free to be made.
+func checkVacant(dir string) error {
+	entries, err := os.ReadDir(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case len(entries) > 0:
+		return gantry.Errorf(gantry.Conflict, "convert", "%s is there already: name a directory that does not exist", dir)
+	}
+	return nil
+}
+
+// knownHosts returns the lines of the user's known_hosts file, none when there is no such file.
+func knownHosts() ([]string, error) {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return nil, nil //nolint:nilerr // a user without a home has no such file
+	}
+	text, err := os.ReadFile(filepath.Join(home, ".ssh", "known_hosts"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return strings.FieldsFunc(string(text), func(r rune) bool { return r == '\n' }), err
+}
+
+// staging is the directory beside the result where the work is kept, locked against a second run.
+type staging struct {
+	dir  string
+	lock *os.File
+}
+
+func openStaging(dir string) (*staging, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	lock, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		lock.Close()
+		return nil, gantry.Errorf(gantry.Conflict, "convert", "another conversion works in %s: wait for it", dir)
+	}
+	return &staging{dir: dir, lock: lock}, nil
+}
+
+func (s *staging) work() string    { return filepath.Join(s.dir, "work") }
+func (s *staging) journal() string { return filepath.Join(s.dir, "state.json") }
+func (s *staging) Close() error    { return s.lock.Close() }
+func (s *staging) remove() error   { return os.RemoveAll(s.dir) }
+
+// mapLines writes the file of --map; it takes its name when the conversion is complete.
+type mapLines struct {
+	name string
+	file *os.File
+	w    *bufio.Writer
+}
+
+// createMap begins a file; without a name the lines go nowhere.
+func createMap(name string) (*mapLines, error) {
+	m := &mapLines{name: name, w: bufio.NewWriter(io.Discard)}
+	if name == "" {
+		return m, nil
+	}
+	var err error
+	if m.file, err = os.Create(name + ".partial"); err != nil {
+		return nil, err
+	}
+	m.w.Reset(m.file)
+	return m, nil
+}
+
+func (m *mapLines) add(id pack.ID, branch, revision string) error {
+	_, err := fmt.Fprintf(m.w, "%s\t%s\t%s\n", id, branch, revision)
+	return err
+}
+
+func (m *mapLines) keep() error {
+	if m.file == nil {
+		return nil
+	}
+	if err := errors.Join(m.w.Flush(), m.file.Close()); err != nil {
+		return err
+	}
+	err := os.Rename(m.file.Name(), m.name)
+	m.file = nil
+	return err
+}
+
+func (m *mapLines) discard() {
+	if m.file != nil {
+		m.file.Close()
+		os.Remove(m.file.Name())
+	}
+}
