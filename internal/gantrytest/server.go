@@ -2,14 +2,13 @@ package gantrytest
 
 import (
 	"bufio"
-	"bytes"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -32,7 +31,7 @@ type Server struct {
 	t   testing.TB
 	opt Options
 	cmd *exec.Cmd
-	log lockedBuffer // of all processes of this server
+	log string // file with the log of all processes of this server
 }
 
 // patience is how long a server may take to come up and to leave; the race detector makes it slow.
@@ -44,11 +43,11 @@ func Start(t testing.TB, opt Options) *Server {
 	if opt.DataDir == "" {
 		opt.DataDir = t.TempDir()
 	}
-	s := &Server{Token: opt.Token, DataDir: opt.DataDir, t: t, opt: opt}
+	s := &Server{Token: opt.Token, DataDir: opt.DataDir, t: t, opt: opt, log: filepath.Join(t.TempDir(), "log")}
 	t.Cleanup(func() {
 		s.Kill()
 		if t.Failed() {
-			t.Logf("log of the server with %s:\n%s", s.DataDir, s.log.String())
+			t.Logf("log of the server with %s:\n%s", s.DataDir, s.Log())
 		}
 	})
 	s.Restart()
@@ -84,16 +83,19 @@ func (s *Server) start() {
 		s.cmd.Env = append(s.cmd.Env, "GANTRY_DATABASE="+s.opt.Database)
 	}
 	s.cmd.Env = append(s.cmd.Env, s.opt.Env...)
-	s.cmd.Stderr = &s.log
-	// A pipe of our own: Wait must not wait for git processes that a killed server leaves behind for a moment.
+	log, err := os.OpenFile(s.log, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer log.Close()
+	// Files of our own: Wait must not wait for git processes that a killed server leaves behind for a moment.
 	stdout, writer, err := os.Pipe()
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.cmd.Stdout = writer
-	err = s.cmd.Start()
-	writer.Close()
-	if err != nil {
+	defer writer.Close()
+	s.cmd.Stdout, s.cmd.Stderr = writer, log
+	if err := s.cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}
 	announced := make(chan announcement, 1)
@@ -101,15 +103,14 @@ func (s *Server) start() {
 	select {
 	case a := <-announced:
 		if a.address == "" {
-			s.cmd.Wait()
-			s.t.Fatalf("gantrytest: the server left without saying where it listens:\n%s", s.log.String())
+			s.t.Fatal("gantrytest: the server left without saying where it listens")
 		}
 		s.URL = a.address
 		if a.token != "" {
 			s.Token = a.token
 		}
 	case <-time.After(patience):
-		s.t.Fatalf("gantrytest: the server does not say where it listens")
+		s.t.Fatal("gantrytest: the server does not say where it listens")
 	}
 }
 
@@ -160,29 +161,14 @@ func (s *Server) Freeze() { s.t.Helper(); s.signal(syscall.SIGSTOP) }
 func (s *Server) Thaw() { s.t.Helper(); s.signal(syscall.SIGCONT) }
 
 // Log is what the server has logged so far.
-func (s *Server) Log() string { return s.log.String() }
+func (s *Server) Log() string {
+	text, _ := os.ReadFile(s.log) // missing before the first start
+	return string(text)
+}
 
 func (s *Server) signal(sig syscall.Signal) {
 	s.t.Helper()
 	if err := s.cmd.Process.Signal(sig); err != nil {
 		s.t.Fatal(fmt.Errorf("gantrytest: %s: %w", sig, err))
 	}
-}
-
-// lockedBuffer is a buffer that a process fills while a test looks.
-type lockedBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
 }
