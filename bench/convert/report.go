@@ -1,0 +1,48 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"gantry/bench/measure"
+	"gantry/bench/synth/svndump"
+)
+
+// Report is what one run of the benchmark found out.
+type Report struct {
+	Project svndump.Facts `json:"project"`
+	Rows    []Row         `json:"rows"`
+}
+
+// Row is one converter's result.
+type Row struct {
+	Name      string `json:"name"`
+	Input     string `json:"input"`
+	Revisions int    `json:"revisions"`
+	measure.Cost
+	Server  time.Duration `json:"server_cpu_ns"` // of svnserve
+	Commits int           `json:"commits"`
+	Merges  int           `json:"merges"`
+	Bytes   int64         `json:"object_bytes"`
+}
+
+// rate is revisions a second.
+func (r Row) rate() float64 { return float64(r.Revisions) / r.Wall.Seconds() }
+
+// print writes the table. How many times as fast the first row is compares revisions a second, since not every
+// converter does all of them.
+func (r *Report) print(w io.Writer) {
+	p := r.Project
+	fmt.Fprintf(w, "%d revisions, %d branches, %d tags, %d merges, %d MB of text\n\n",
+		p.Revisions, p.Branches, p.Tags, len(p.Merges), p.TextBytes/1e6)
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "converter\tinput\trevisions\twall s\tCPU s\tsvnserve CPU s\tpeak MB\tobjects MB\tcommits\tmerges\trev/s\tfirst is faster by\t")
+	for _, row := range r.Rows {
+		fmt.Fprintf(t, "%s\t%s\t%d\t%.2f\t%.2f\t%.2f\t%d\t%.1f\t%d\t%d\t%.0f\t%.1f\t\n",
+			row.Name, row.Input, row.Revisions, row.Wall.Seconds(), row.CPU.Seconds(), row.Server.Seconds(), row.Peak/1e6,
+			float64(row.Bytes)/1e6, row.Commits, row.Merges, row.rate(), r.Rows[0].rate()/row.rate())
+	}
+	t.Flush()
+}
