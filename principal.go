@@ -34,6 +34,11 @@ func (p Principal) Allows(accepted ...Scope) bool {
 	return len(accepted) == 0
 }
 
+// Administers reports whether the principal acts as an administrator of the site: its user is one and its credential covers it.
+func (p Principal) Administers() bool {
+	return p.User != nil && p.User.SiteAdmin && p.Allows("site_admin")
+}
+
 // Token is a personal access token's record. The token itself is shown once and stored only as its SHA-256.
 type Token struct {
 	ID         int64

@@ -1,61 +1,151 @@
-// Package auth turns what a request presents into a principal, and keeps passwords and tokens.
+// Package auth turns what a request presents into a principal, and keeps passwords and tokens. However a credential is
+// sent, it ends in Service.Resolve.
 package auth
 
 import (
 	"context"
 	"net/netip"
+	"strings"
+	"sync"
 	"time"
 
 	"gantry"
+	"gantry/internal/secret"
 	"gantry/internal/store"
 )
 
-var unimplemented = gantry.Errorf(gantry.Internal, "auth", "unimplemented")
-
 // Limits bound guessing.
 type Limits struct {
-	Failures int           // of one account or address within Window, after which it is locked out; 10 when 0
+	Failures int           // within Window, after which an account or an address is locked out; 10 when 0
 	Window   time.Duration // 15 minutes when 0
 }
 
 // Service is the one resolver of credentials. It is safe for concurrent use.
-type Service struct{}
+type Service struct {
+	db        *store.DB
+	now       func() time.Time
+	failures  *failures
+	passwords *checker
+	tokens    *tokenCache
+	uses      *uses
 
-// New returns a Service over a database. Close it.
-func New(db *store.DB, now func() time.Time, limits Limits) *Service { return &Service{} }
+	closing   chan struct{}
+	closeOnce sync.Once
+	done      chan struct{} // closed when keepUses has ended
+}
 
-// Close writes what is pending.
-func (s *Service) Close() error { return nil }
+// New returns a Service over a database. Close it before the database.
+func New(db *store.DB, now func() time.Time, limits Limits) *Service {
+	s := &Service{
+		db: db, now: now,
+		failures:  newFailures(limits),
+		passwords: newChecker(),
+		tokens:    newTokenCache(),
+		uses:      newUses(),
+		closing:   make(chan struct{}),
+		done:      make(chan struct{}),
+	}
+	go s.keepUses()
+	return s
+}
 
-// Presented is what a request sent to prove who makes it. All empty: nothing was sent.
+// Close records the last uses of tokens.
+func (s *Service) Close() error {
+	s.closeOnce.Do(func() { close(s.closing) })
+	<-s.done
+	return s.recordUses(context.Background())
+}
+
+// Presented is what a request sent to prove who makes it. Empty: nothing was sent.
 type Presented struct {
-	Token    string // by "Authorization: token", "Bearer" or access_token
+	Token    string // by "Authorization: token", by "Bearer" or in the query
 	Basic    bool   // Username and Password came by Basic authentication
 	Username string
 	Password string
-	Addr     netip.Addr
+	Addr     netip.Addr // of the client
 }
 
-// Resolve returns the principal that the presented credential proves; the anonymous one when none was sent.
-// Wrong credentials are Unauthenticated, a lock-out and a suspended account are Forbidden.
+// Resolve returns the principal that the presented credential proves, the anonymous one when none was sent. Basic
+// authentication takes a password; a token as the password, with its owner's name; or a token as the user name, with
+// "x-oauth-basic" or nothing as the password. Wrong credentials are Unauthenticated; suspended users, and those who
+// failed too often, are Forbidden.
 func (s *Service) Resolve(ctx context.Context, in Presented) (gantry.Principal, error) {
-	return gantry.Principal{}, unimplemented
+	if in.Token == "" && !in.Basic {
+		return gantry.Principal{}, nil
+	}
+	now, from := s.now(), addressKey(in.Addr)
+	if err := s.failures.check(now, from); err != nil {
+		return gantry.Principal{}, err
+	}
+	switch {
+	case !in.Basic:
+		return s.byToken(ctx, in.Token, "", from)
+	case (in.Password == "" || in.Password == "x-oauth-basic") && secret.CheckToken(in.Username):
+		return s.byToken(ctx, in.Username, "", from)
+	case secret.CheckToken(in.Password):
+		return s.byToken(ctx, in.Password, in.Username, from)
+	}
+	return s.byPassword(ctx, in.Username, in.Password, from)
 }
 
-// SetPassword gives a user a password.
-func (s *Service) SetPassword(ctx context.Context, userID int64, password string) error {
-	return unimplemented
+// byToken resolves a token; owner is the login that was sent with it, "" for none. A wrong token counts against the address alone:
+// it does not say whose it might be.
+func (s *Service) byToken(ctx context.Context, token, owner string, from failureKey) (gantry.Principal, error) {
+	now := s.now()
+	if !secret.CheckToken(token) {
+		return gantry.Principal{}, s.fail(now, from)
+	}
+	found, err := s.lookUp(ctx, now, secret.HashToken(token))
+	switch {
+	case gantry.KindOf(err) == gantry.NotFound,
+		err == nil && expired(found.Token, now),
+		err == nil && owner != "" && !strings.EqualFold(owner, found.User.Login):
+		return gantry.Principal{}, s.fail(now, from)
+	case err != nil:
+		return gantry.Principal{}, err
+	case found.User.Suspended:
+		return gantry.Principal{}, suspended()
+	}
+	s.uses.note(found.Token.ID, now)
+	return gantry.Principal{User: &found.User, Credential: gantry.CredToken, TokenID: found.Token.ID, Scopes: found.Token.Scopes}, nil
 }
 
-// CreateToken makes a personal access token. The text is not kept: it can be shown only now. A zero expires means never.
-func (s *Service) CreateToken(ctx context.Context, userID int64, scopes gantry.ScopeSet, note string, expires time.Time) (string, *gantry.Token, error) {
-	return "", nil, unimplemented
+func expired(t gantry.Token, now time.Time) bool {
+	return !t.ExpiresAt.IsZero() && !now.Before(t.ExpiresAt)
 }
 
-// Tokens returns a user's tokens in id order.
-func (s *Service) Tokens(ctx context.Context, userID int64) ([]gantry.Token, error) {
-	return nil, unimplemented
+// byPassword resolves a login and a password. Everything up to the answer is the same for a login that does not exist.
+func (s *Service) byPassword(ctx context.Context, login, password string, from failureKey) (gantry.Principal, error) {
+	name := accountKey(login)
+	var user *gantry.Account
+	var hash string
+	err := s.db.Read(ctx, func(tx *store.Tx) (err error) { user, hash, err = tx.UserWithPassword(login); return err })
+	if err != nil && gantry.KindOf(err) != gantry.NotFound {
+		return gantry.Principal{}, err
+	}
+	ok := s.passwords.known(hash, password) && s.failures.check(s.now(), name) == nil
+	if !ok {
+		// One check at a time for a login: guesses sent at once count one by one, and a right one serves those that wait.
+		ok, err = s.passwords.check(ctx, string(name), hash, password, func() error { return s.failures.check(s.now(), from, name) })
+		if err != nil {
+			return gantry.Principal{}, err
+		}
+	}
+	switch {
+	case !ok:
+		return gantry.Principal{}, s.fail(s.now(), from, name)
+	case user.Suspended:
+		return gantry.Principal{}, suspended()
+	}
+	return gantry.Principal{User: user, Credential: gantry.CredPassword}, nil
 }
 
-// RevokeToken removes a token of a user at once.
-func (s *Service) RevokeToken(ctx context.Context, userID, id int64) error { return unimplemented }
+// fail counts a failure and returns the error for it.
+func (s *Service) fail(now time.Time, keys ...failureKey) error {
+	s.failures.add(now, keys...)
+	return &gantry.Error{Kind: gantry.Unauthenticated, Op: "auth.Resolve", Msg: "Bad credentials"}
+}
+
+func suspended() error {
+	return &gantry.Error{Kind: gantry.Forbidden, Op: "auth.Resolve", Msg: "Sorry. Your account was suspended"}
+}
