@@ -117,17 +117,19 @@ func expired(t gantry.Token, now time.Time) bool {
 // byPassword resolves a login and a password. Everything up to the answer is the same for a login that does not exist.
 func (s *Service) byPassword(ctx context.Context, login, password string, from failureKey) (gantry.Principal, error) {
 	name := accountKey(login)
+	allowed := func() error { return s.failures.check(s.now(), from, name) }
+	if err := allowed(); err != nil {
+		return gantry.Principal{}, err
+	}
 	var user *gantry.Account
 	var hash string
 	err := s.db.Read(ctx, func(tx *store.Tx) (err error) { user, hash, err = tx.UserWithPassword(login); return err })
 	if err != nil && gantry.KindOf(err) != gantry.NotFound {
 		return gantry.Principal{}, err
 	}
-	ok := s.passwords.known(hash, password) && s.failures.check(s.now(), name) == nil
+	ok := s.passwords.known(hash, password)
 	if !ok {
-		// One check at a time for a login: guesses sent at once count one by one, and a right one serves those that wait.
-		ok, err = s.passwords.check(ctx, string(name), hash, password, func() error { return s.failures.check(s.now(), from, name) })
-		if err != nil {
+		if ok, err = s.passwords.check(ctx, string(name), hash, password, allowed); err != nil {
 			return gantry.Principal{}, err
 		}
 	}

@@ -126,8 +126,9 @@ func derive(password string, salt []byte) []byte {
 	return argon2.IDKey([]byte(password), salt, argonTime, argonMemory, argonThreads, keySize)
 }
 
-// check reports whether a password is right for a hash, "" for a login without one. When its turn has come it first asks
-// allowed, whose error it returns. Two checks for the same login do not run at once.
+// check reports whether a password is right for a hash, "" for a login without one. Two checks for the same login do not run
+// at once, so that guesses sent together count one by one and a right one serves those that wait. When its turn has come it
+// asks allowed again, whose error it returns.
 func (c *checker) check(ctx context.Context, login, hash, password string, allowed func() error) (bool, error) {
 	stripe := c.stripes[maphash.String(c.seed, login)%uint64(len(c.stripes))]
 	if err := enter(ctx, stripe); err != nil {
