@@ -77,8 +77,8 @@ func (l *limiter) take(key counter, limit int, length time.Duration, n int) (w w
 	return w, true
 }
 
-// makeRoom drops ended windows when there are too many, and any window when that does not help: forgetting a count is
-// better than growing without bound.
+// makeRoom drops ended windows when there are too many and then, if need be, any until a quarter is free: forgetting
+// counts is better than growing without bound, and a quarter at a time keeps the cost of a flood of addresses small.
 func (l *limiter) makeRoom(now time.Time) {
 	if len(l.windows) < maxWindows {
 		return
@@ -89,7 +89,7 @@ func (l *limiter) makeRoom(now time.Time) {
 		}
 	}
 	for key := range l.windows {
-		if len(l.windows) < maxWindows {
+		if len(l.windows) <= maxWindows-maxWindows/4 {
 			return
 		}
 		delete(l.windows, key)
