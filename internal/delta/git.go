@@ -114,7 +114,8 @@ func (b *Builder) appendCopy(off, n uint32) {
 // Len returns the size of the delta so far, its header at its largest.
 func (b *Builder) Len() int { return len(b.buf) }
 
-// Finish returns the delta. It is valid until Reset.
+// Finish returns the delta. It is valid until Reset. Git itself does not apply a delta that makes an empty target: such
+// an object has to be stored in full.
 func (b *Builder) Finish() []byte {
 	b.flushCopy()
 	var header [headerRoom]byte

@@ -174,6 +174,9 @@ func (d *SVNDiff) inflate(dst, packed []byte) error {
 }
 
 func unlz4(dst, packed []byte) error {
+	if len(dst) == 0 { // the decoder crashes on it, and no encoder packs nothing
+		return corrupt("svndiff: lz4: a block of nothing")
+	}
 	n, err := lz4.UncompressBlock(packed, dst)
 	if err != nil {
 		return corrupt("svndiff: lz4: %v", err)
