@@ -4,13 +4,17 @@
 package convert
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
+	"os"
+	"time"
 
+	"gantry"
 	"gantry/internal/history"
-	"gantry/internal/origin"
 	"gantry/internal/pack"
 )
 
@@ -46,53 +50,104 @@ type Progress struct {
 }
 
 // Conversion is one origin on its way into Git. It is used by one goroutine at a time.
-type Conversion struct{}
+type Conversion struct {
+	opt     Options
+	store   *pack.Store
+	log     *history.Log
+	applier *applier
+
+	state   State // last committed
+	due     time.Time
+	next    int64 // the rest is what was read since
+	counts  Counts
+	authors *history.Authors
+	large   []history.LargeFile
+}
 
 // Open takes up the work in a staging directory where its journal says that it stands.
 func Open(ctx context.Context, opt Options) (*Conversion, error) {
-	return nil, errors.New("convert: unimplemented")
+	if opt.Log == nil {
+		opt.Log = slog.New(slog.DiscardHandler)
+	}
+	opt.LargeFile = cmp.Or(opt.LargeFile, gantry.LargeFileThreshold)
+	state, err := opt.Journal.Load(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("convert: load the last checkpoint: %w", err)
+	}
+	if err := os.MkdirAll(opt.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("convert: %w", err)
+	}
+	log, err := history.OpenLog(opt.Dir, opt.Writer, state.Log)
+	if err != nil {
+		return nil, err
+	}
+	store, err := pack.OpenStore(opt.Dir, opt.Writer, state.Packs, pack.Options{})
+	if err != nil {
+		return nil, errors.Join(err, log.Close())
+	}
+	c := &Conversion{
+		opt: opt, store: store, log: log, applier: newApplier(store, opt.Dir, opt.LargeFile),
+		state: state, next: max(state.Next, 1), counts: state.Counts, authors: history.NewAuthors(state.UUID),
+	}
+	if err := c.replayLog(); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+// replayLog brings back what is not in the state: it is all in the raw log.
+func (c *Conversion) replayLog() error {
+	for r, err := range c.log.Records() {
+		if err != nil {
+			return err
+		}
+		c.applier.adopt(r)
+		c.authors.Add(r)
+		c.large = append(c.large, r.Large...)
+	}
+	if c.applier.last >= c.next || len(c.authors.List()) != c.state.Authors || int64(len(c.large)) != c.state.LargeFiles {
+		return fmt.Errorf("convert: %w: it does not match the checkpoint", history.ErrCorrupt)
+	}
+	return nil
 }
 
 // State returns what the journal was last given.
-func (c *Conversion) State() State { return State{} }
-
-// Read is the raw step: it reads the revisions after the last checkpoint up to the origin's newest. When it returns nil
-// everything read is committed and State().Complete is true; an error leaves the last checkpoint as it was. An origin
-// that is not the one that the checkpoint tells of is a gantry.Conflict. Reading again later continues with what is new.
-func (c *Conversion) Read(ctx context.Context, src origin.PathSource) error {
-	return errors.New("convert: unimplemented")
-}
+func (c *Conversion) State() State { return c.state }
 
 // Authors returns the author table: every author read so far, by ordinal.
-func (c *Conversion) Authors() []history.Author { return nil }
+func (c *Conversion) Authors() []history.Author { return c.authors.List() }
 
 // Projects returns the paths of several projects that each have a trunk of their own below the root that was read. It
 // is empty for an origin of one project. Map converts one of them when MapOptions.Root names it.
-func (c *Conversion) Projects(ctx context.Context) ([]string, error) { return nil, nil }
-
-// MapOptions say how raw data becomes commits.
-type MapOptions struct {
-	// Authors are the identities that authors were mapped to, by Author.RemoteID; the others keep their defaults.
-	Authors map[string]history.Identity
-
-	Root          string // path of the project below the root that was read, "" for all of it
-	DefaultBranch string // name of trunk's branch; "" for main
-
-	// Commit is told of every commit in the order of their revisions; nil for none.
-	Commit func(history.Commit) error
-}
-
-// Map turns everything read into commits and refs. It may be called again with other options; the same options always
-// give the same result.
-func (c *Conversion) Map(ctx context.Context, opt MapOptions) (*Result, error) {
-	return nil, errors.New("convert: unimplemented")
+func (c *Conversion) Projects(ctx context.Context) ([]string, error) {
+	survey, err := history.NewSurvey(ctx, c.log)
+	if err != nil {
+		return nil, err
+	}
+	return survey.Projects(), nil
 }
 
 // WritePack writes a complete pack of everything that a result's refs reach and that the receiver does not have.
 // have tells what it has (with all that it refers to); nil: nothing.
 func (c *Conversion) WritePack(ctx context.Context, w io.Writer, result *Result, have func(pack.ID) bool) error {
-	return errors.New("convert: unimplemented")
+	roots := make([]pack.ID, len(result.Refs))
+	for i, ref := range result.Refs {
+		roots[i] = ref.ID
+	}
+	_, err := pack.Copy(ctx, w, c.store, roots, pack.CopyOptions{
+		Have: have,
+		Progress: func(done, total uint32) {
+			c.report(Progress{Phase: Packing, Done: int64(done), Total: int64(total)})
+		},
+	})
+	return err
 }
 
 // Close releases the staging directory's files. What was read since the last checkpoint is lost.
-func (c *Conversion) Close() error { return nil }
+func (c *Conversion) Close() error { return errors.Join(c.store.Close(), c.log.Close()) }
+
+func (c *Conversion) report(p Progress) {
+	if c.opt.Progress != nil {
+		c.opt.Progress(p)
+	}
+}

@@ -2,6 +2,12 @@ package convert
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 
 	"gantry/internal/history"
 	"gantry/internal/pack"
@@ -10,10 +16,16 @@ import (
 // State is a checkpoint: which bytes of the staging directory count, and how far reading has come. It is JSON for
 // whoever keeps it, and nobody else's business but for the fields that progress is told from.
 type State struct {
-	Origin   string `json:"origin"`   // identity of the origin and the path read; guards against reading another one
-	Next     int64  `json:"next"`     // the first revision that was not read; 0 at first
-	Head     int64  `json:"head"`     // the origin's newest revision as last seen, -1 when unknown
-	Complete bool   `json:"complete"` // the raw step has reached Head at least once
+	UUID string `json:"uuid,omitempty"` // of the origin; guards against reading another one, as does the path
+	Path string `json:"path,omitempty"`
+
+	Next     int64 `json:"next"`     // the first revision that was not read; 0 at first
+	Head     int64 `json:"head"`     // the origin's newest revision as last seen
+	Complete bool  `json:"complete"` // the raw step has reached Head at least once
+
+	Packs  []pack.Segment    `json:"packs,omitempty"`
+	Log    []history.Segment `json:"log,omitempty"`
+	Counts Counts            `json:"counts"`
 
 	Authors int `json:"authors"` // size of the author table
 
@@ -38,11 +50,7 @@ type News struct {
 }
 
 // LargeFile is a large file as it was first met. The ref that holds it is known after mapping: Result.LargeFiles.
-type LargeFile struct {
-	Path string // at the origin
-	OID  pack.ID
-	Size int64
-}
+type LargeFile = history.LargeFile
 
 // Journal keeps the state of a conversion. The import service keeps it in its row, the command line in a file.
 type Journal interface {
@@ -59,6 +67,55 @@ func OpenFileJournal(name string) Journal { return &fileJournal{name: name} }
 
 type fileJournal struct{ name string }
 
-func (j *fileJournal) Load(ctx context.Context) (State, error) { return State{}, nil }
+func (j *fileJournal) Load(context.Context) (State, error) {
+	var state State
+	data, err := os.ReadFile(j.name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return state, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &state)
+	}
+	if err != nil {
+		return State{}, fmt.Errorf("convert: journal %s: %w; remove its directory to start anew", j.name, err)
+	}
+	return state, nil
+}
 
-func (j *fileJournal) Commit(ctx context.Context, state State, news News) error { return nil }
+func (j *fileJournal) Commit(_ context.Context, state State, _ News) error {
+	data, err := json.Marshal(state)
+	if err != nil {
+		return err
+	}
+	if err := replaceFile(j.name, data); err != nil {
+		return fmt.Errorf("convert: journal: %w", err)
+	}
+	return nil
+}
+
+// replaceFile gives a file other content: after a crash it has the old or the new one.
+func replaceFile(name string, data []byte) error {
+	file, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".new-")
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(data)
+	if err == nil {
+		err = file.Sync()
+	}
+	if closeErr := file.Close(); err == nil {
+		err = closeErr
+	}
+	if err == nil {
+		err = os.Rename(file.Name(), name)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(file.Name()))
+	}
+	dir, err := os.Open(filepath.Dir(name))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return dir.Sync()
+}

@@ -28,10 +28,11 @@ type Report struct {
 	VerifiedTexts int64 `json:"verified_texts"`  // file versions that matched the origin's checksum
 	UncheckedText int64 `json:"unchecked_texts"` // file versions that the origin told no checksum of
 
-	RenamedPaths     int64    `json:"renamed_paths"`     // path components that Git cannot hold as they are
-	EmptyDirectories int64    `json:"empty_directories"` // directories of the branch heads that Git cannot hold
-	Renamed          []Rename `json:"renamed_refs"`      // branches and tags whose names Git cannot hold
-	Heads            []Head   `json:"heads"`             // a digest per ref
+	Unmapped         int64    `json:"unmapped_revisions"` // revisions with changes outside of all branches only
+	RenamedPaths     int64    `json:"renamed_paths"`      // path components that Git cannot hold as they are
+	EmptyDirectories int64    `json:"empty_directories"`  // directories of the branch heads that Git cannot hold
+	Renamed          []Rename `json:"renamed_refs"`       // branches and tags whose names Git cannot hold
+	Heads            []Head   `json:"heads"`              // a digest per ref
 
 	DroppedSignatures int64 `json:"dropped_signatures,omitempty"` // of commits whose author was mapped
 }

@@ -1,8 +1,13 @@
 // Package history knows what an import has read: the raw log of an origin's revisions, the table of their authors, and
 // the layout that turns paths into branches and tags. Mapping a raw log to commits is a pure function of these.
 //
-// The formats of the raw log are this package's own; see log.go.
+// The format of the raw log is this package's own; see log.go. That of raw trees is told in tree.go.
 package history
+
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // Author is one identity found at an origin. Its ordinal is its place in the author table, which grows by first
 // appearance in the raw log.
@@ -18,8 +23,77 @@ type Identity struct {
 	Email string
 }
 
-// Segment is the part of one file of the raw log that is valid: its name within the staging directory and its length.
-type Segment struct {
-	Name   string `json:"name"`
-	Length int64  `json:"length"`
+// noAuthor is how Subversion itself shows a revision without an author.
+const noAuthor = "(no author)"
+
+// authorOf names the author of a revision of a path-based origin: a bare user name, in the domain of the repository.
+func authorOf(r *Record, uuid string) Author {
+	name := strings.TrimSpace(toUTF8(r.Author))
+	if name == "" {
+		name = noAuthor
+	}
+	id := name
+	if uuid != "" {
+		id += "@" + uuid
+	}
+	return Author{RemoteID: id, RemoteName: name, Default: Identity{Name: name, Email: id}.Clean()}
+}
+
+// Authors is the author table.
+type Authors struct {
+	uuid  string
+	list  []Author
+	known map[string]bool // by RemoteID
+}
+
+// NewAuthors returns an empty table of the authors of a repository.
+func NewAuthors(uuid string) *Authors { return &Authors{uuid: uuid, known: map[string]bool{}} }
+
+// Add enters the author of a revision unless it is known already.
+func (a *Authors) Add(r *Record) {
+	if author := authorOf(r, a.uuid); !a.known[author.RemoteID] {
+		a.known[author.RemoteID] = true
+		a.list = append(a.list, author)
+	}
+}
+
+// List returns all authors, by ordinal.
+func (a *Authors) List() []Author { return a.list }
+
+// Clean makes an identity valid for Git: angle brackets, line ends and other control characters are dropped, bytes that
+// are not UTF-8 replaced, spaces at the ends cut off. A name left empty becomes the address, an address the name.
+func (i Identity) Clean() Identity {
+	i.Name, i.Email = cleanIdent(i.Name), cleanIdent(i.Email)
+	const unknown = "unknown"
+	switch {
+	case i.Name == "" && i.Email == "":
+		return Identity{Name: unknown, Email: unknown}
+	case i.Name == "":
+		i.Name = i.Email
+	case i.Email == "":
+		i.Email = i.Name
+	}
+	return i
+}
+
+func cleanIdent(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r == '<' || r == '>' {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\ufffd"))
+	return strings.TrimSpace(s)
+}
+
+// toUTF8 returns text as it is when it is UTF-8. Other bytes are what they were in the days before: Latin-1.
+func toUTF8(text []byte) string {
+	if utf8.Valid(text) {
+		return string(text)
+	}
+	var b strings.Builder
+	for _, c := range text {
+		b.WriteRune(rune(c))
+	}
+	return b.String()
 }

@@ -1,0 +1,360 @@
+package convert
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+
+	"gantry/internal/delta"
+	"gantry/internal/history"
+	"gantry/internal/origin"
+	"gantry/internal/pack"
+)
+
+// applier turns the edits of revisions into raw trees and records.
+type applier struct {
+	store *pack.Store
+	texts texts
+	fold  folder
+	roots []rootAt
+	last  int64 // newest revision applied
+	large int64 // size in bytes above which a file is a large file
+
+	known   map[history.LargeFile]bool
+	record  history.Record // of the running revision
+	root    *dir
+	running Counts
+}
+
+// rootAt is the root from a revision on.
+type rootAt struct {
+	revision int64
+	node     history.Node
+}
+
+// Counts is what was read and how it was checked.
+type Counts struct {
+	Revisions int64 `json:"revisions"`
+	Files     int64 `json:"files"`     // file versions
+	Bytes     int64 `json:"bytes"`     // their content
+	Verified  int64 `json:"verified"`  // file versions that matched the origin's checksum
+	Unchecked int64 `json:"unchecked"` // file versions that the origin told no checksum of
+	Renamed   int64 `json:"renamed"`   // added entries whose names Git cannot hold
+}
+
+func (c *Counts) add(more Counts) {
+	c.Revisions += more.Revisions
+	c.Files += more.Files
+	c.Bytes += more.Bytes
+	c.Verified += more.Verified
+	c.Unchecked += more.Unchecked
+	c.Renamed += more.Renamed
+}
+
+func newApplier(store *pack.Store, tempDir string, large int64) *applier {
+	return &applier{
+		store: store,
+		texts: texts{store: store, dir: tempDir, git: delta.NewBuilder(nil, 0)},
+		fold:  folder{store: store, delta: delta.NewBuilder(nil, 0)},
+		large: large,
+		known: map[history.LargeFile]bool{},
+	}
+}
+
+// adopt takes in a record that was applied before.
+func (a *applier) adopt(r *history.Record) {
+	if root := a.rootAt(r.Number); root != r.Root || len(a.roots) == 0 {
+		a.roots = append(a.roots, rootAt{r.Number, r.Root})
+	}
+	for _, f := range r.Large {
+		a.known[f] = true
+	}
+	a.last = r.Number
+}
+
+// rootAt returns the root as of a revision.
+func (a *applier) rootAt(revision int64) history.Node {
+	n := sort.Search(len(a.roots), func(i int) bool { return a.roots[i].revision > revision })
+	if n == 0 {
+		return history.EmptyNode
+	}
+	return a.roots[n-1].node
+}
+
+// begin starts a revision. One that was begun and not ended is forgotten.
+func (a *applier) begin(r *origin.Revision) error {
+	if r.Number <= a.last {
+		return corrupt("r%d comes after r%d", r.Number, a.last)
+	}
+	a.record = history.Record{Number: r.Number, Time: r.Time, Message: []byte(r.Message), Props: r.Props}
+	if r.HasAuthor {
+		a.record.Author = []byte(r.Author)
+	}
+	a.running = Counts{Revisions: 1}
+	var err error
+	a.root, err = openDir(a.store, "", a.rootAt(r.Number))
+	return err
+}
+
+// end finishes the revision and returns its record, valid until the next begin.
+func (a *applier) end() (*history.Record, error) {
+	if err := a.fold.fold(a.root); err != nil {
+		return nil, fmt.Errorf("r%d: %w", a.record.Number, err)
+	}
+	a.record.Root = a.root.node
+	a.record.Dirs = a.root.list(nil, false)
+	a.adopt(&a.record)
+	return &a.record, nil
+}
+
+// change applies one edit.
+func (a *applier) change(c *origin.Change) error {
+	if err := a.apply(c); err != nil {
+		return fmt.Errorf("r%d: %q: %w", a.record.Number, c.Path, err)
+	}
+	return nil
+}
+
+func (a *applier) apply(c *origin.Change) error {
+	if c.Path == "" {
+		if c.Action != origin.Modify || !c.Dir {
+			return corrupt("the root is added or deleted")
+		}
+		return a.dirProps(a.root, c)
+	}
+	base := baseName(c.Path)
+	if base == "" {
+		return corrupt("a path has an empty name in it")
+	}
+	parent, err := a.open(strings.TrimSuffix(c.Path[:len(c.Path)-len(base)], "/"))
+	if err != nil {
+		return err
+	}
+	name := history.GitName(base)
+	old, err := parent.find(name)
+	if err != nil {
+		return err
+	}
+	if c.Action == origin.Delete || c.Action == origin.Replace {
+		if old.Mode == 0 {
+			return corrupt("it is deleted and does not exist")
+		}
+		parent.remove(name, c.Path, old)
+		if c.Action == origin.Delete {
+			return nil
+		}
+		old = history.Entry{}
+	}
+	switch {
+	case c.Action == origin.Modify && (old.Mode == 0 || old.IsDir() != c.Dir):
+		return corrupt("it is modified and does not exist as such")
+	case c.Action != origin.Modify && old.Mode != 0:
+		return corrupt("it is added and exists already")
+	case c.Action == origin.Modify && c.Dir:
+		d, err := a.open(c.Path)
+		if err != nil {
+			return err
+		}
+		return a.dirProps(d, c)
+	case c.Action != origin.Modify && name != base:
+		a.running.Renamed++
+	}
+	if c.Copied {
+		if old, err = a.source(c); err != nil {
+			return err
+		}
+	}
+	if c.Dir {
+		return a.addDir(parent, name, c, old)
+	}
+	e, err := a.file(c, old)
+	if err != nil {
+		return err
+	}
+	parent.set(name, e)
+	return nil
+}
+
+// open returns the directory at a path, which must exist.
+func (a *applier) open(path string) (*dir, error) {
+	d := a.root
+	for rest := path; rest != ""; {
+		var base string
+		base, rest, _ = strings.Cut(rest, "/")
+		name := history.GitName(base)
+		child := d.dirs[name]
+		if child == nil {
+			e, err := d.find(name)
+			if err != nil {
+				return nil, err
+			}
+			below := strings.TrimSuffix(path[:len(path)-len(rest)], "/")
+			if !e.IsDir() {
+				return nil, corrupt("there is no directory %q", below)
+			}
+			if child, err = openDir(a.store, below, e.Node()); err != nil {
+				return nil, err
+			}
+			d.attach(name, child)
+		}
+		d = child
+	}
+	return d, nil
+}
+
+// source finds what a change copies.
+func (a *applier) source(c *origin.Change) (history.Entry, error) {
+	if c.CopyRev < 0 || c.CopyRev >= a.record.Number {
+		return history.Entry{}, corrupt("it is a copy from r%d", c.CopyRev)
+	}
+	e, err := history.Walk(a.store, a.rootAt(c.CopyRev), c.CopyPath)
+	if err == nil && (e.Mode == 0 || e.IsDir() != c.Dir) {
+		err = corrupt("it is a copy of %q as of r%d, which does not exist as such", c.CopyPath, c.CopyRev)
+	}
+	return e, err
+}
+
+func (a *applier) addDir(parent *dir, name string, c *origin.Change, source history.Entry) error {
+	base := history.EmptyNode
+	if c.Copied {
+		base = source.Node()
+	}
+	d, err := openDir(a.store, c.Path, base)
+	if err != nil {
+		return err
+	}
+	d.action = origin.Add
+	d.copied, d.copyPath, d.copyRev = c.Copied, c.CopyPath, c.CopyRev
+	parent.attach(name, d)
+	return a.dirProps(d, c)
+}
+
+func (a *applier) dirProps(d *dir, c *origin.Change) error {
+	if len(c.Props) == 0 && !c.FullProps {
+		return nil
+	}
+	if !d.newProps {
+		own, err := history.FindOwn(d.side)
+		if err != nil {
+			return err
+		}
+		if d.props, err = getProps(a.store, own); err != nil {
+			return err
+		}
+	}
+	props := newProps(d.props, c)
+	d.newProps = d.newProps || !sameProps(props, d.props)
+	d.props = props
+	return nil
+}
+
+// file returns the entry that a change makes of a file; old is what it was or is a copy of, zero for a new one.
+func (a *applier) file(c *origin.Change, old history.Entry) (history.Entry, error) {
+	before, err := a.fileProps(old)
+	if err != nil {
+		return old, err
+	}
+	after := fileProps{
+		kept:       newProps(before.kept, c),
+		special:    flag(propSpecial, before.special, c),
+		executable: flag(propExecutable, before.executable, c),
+	}
+	e := old
+	switch {
+	case c.Text != nil:
+		e, err = a.newText(c, old, after)
+	case old.Mode == 0:
+		e, err = a.emptyText(c, after)
+	case before.special != after.special:
+		e, err = a.retype(c.Path, old, after)
+	case e.Mode != pack.ModeLink:
+		e.Mode = after.mode(false)
+	}
+	if err != nil {
+		return old, err
+	}
+	// A flag that the mode does not show must be known when the content changes.
+	kept := after.kept
+	if isLink := e.Mode == pack.ModeLink; isLink && after.executable {
+		kept = append(kept[:len(kept):len(kept)], origin.Prop{Name: propExecutable, Value: []byte("*")})
+	} else if !isLink && after.special {
+		kept = append(kept[:len(kept):len(kept)], origin.Prop{Name: propSpecial, Value: []byte("*")})
+	}
+	e.Side = old.Side
+	if !sameProps(kept, before.stored) {
+		e.Side, err = putProps(a.store, kept)
+	}
+	return e, err
+}
+
+// newText stores the content that comes with a change.
+func (a *applier) newText(c *origin.Change, old history.Entry, props fileProps) (history.Entry, error) {
+	t, err := a.texts.read(c, old)
+	if err != nil {
+		return old, err
+	}
+	defer t.close()
+	checked, err := t.verify(c)
+	if err != nil {
+		return old, err
+	}
+	a.running.Files++
+	a.running.Bytes += t.size
+	if checked {
+		a.running.Verified++
+	} else {
+		a.running.Unchecked++
+	}
+	e := history.Entry{Mode: props.mode(t.isLink(c.Path))}
+	if e.Mode == pack.ModeLink {
+		e.ID, err = a.store.Put(pack.Blob, t.data[len(linkPrefix):])
+		return e, err
+	}
+	if e.ID, err = a.texts.put(t, old); err == nil && t.size > a.large {
+		a.found(history.LargeFile{Path: c.Path, OID: e.ID, Size: t.size})
+	}
+	return e, err
+}
+
+func (a *applier) found(f history.LargeFile) {
+	if !a.known[f] {
+		a.known[f] = true
+		a.record.Large = append(a.record.Large, f)
+	}
+}
+
+// emptyText is a new file of which the origin sends no content.
+func (a *applier) emptyText(c *origin.Change, props fileProps) (history.Entry, error) {
+	t := &text{}
+	if _, err := t.verify(c); err != nil {
+		return history.Entry{}, err
+	}
+	id, err := a.store.Put(pack.Blob, nil)
+	return history.Entry{Mode: props.mode(false), ID: id}, err
+}
+
+// retype stores a file anew that became or ceased to be a symbolic link while its text stayed.
+func (a *applier) retype(path string, old history.Entry, props fileProps) (history.Entry, error) {
+	e := history.Entry{Mode: props.mode(false), ID: old.ID}
+	if old.Mode != pack.ModeLink {
+		if _, size, err := a.store.Stat(old.ID); err != nil || size > maxLink {
+			return e, err
+		}
+	}
+	data, err := a.texts.whole(old)
+	if err != nil {
+		return e, err
+	}
+	if t := (&text{data: data, size: int64(len(data))}); props.special && t.isLink(path) {
+		e.Mode, data = pack.ModeLink, data[len(linkPrefix):]
+	}
+	e.ID, err = a.store.Put(pack.Blob, data)
+	return e, err
+}
+
+// baseName is the last name of a path.
+func baseName(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
+
+func corrupt(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", origin.ErrCorrupt, fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,86 @@
+package convert
+
+import (
+	"cmp"
+	"context"
+	"strings"
+
+	"gantry"
+	"gantry/internal/history"
+)
+
+// MapOptions say how raw data becomes commits.
+type MapOptions struct {
+	// Authors are the identities that authors were mapped to, by Author.RemoteID; the others keep their defaults.
+	Authors map[string]history.Identity
+
+	Root          string // path of the project below the root that was read, "" for all of it
+	DefaultBranch string // name of trunk's branch; "" for main
+
+	// Commit is told of every commit in the order of their revisions; nil for none.
+	Commit func(history.Commit) error
+}
+
+// Map turns everything read into commits and refs. It may be called again with other options; the same options always
+// give the same result.
+func (c *Conversion) Map(ctx context.Context, opt MapOptions) (*Result, error) {
+	m, err := history.Map(ctx, c.log, c.store, history.MapOptions{
+		UUID: c.state.UUID,
+		Identity: func(a history.Author) history.Identity {
+			if mapped, ok := opt.Authors[a.RemoteID]; ok {
+				return mapped
+			}
+			return a.Default
+		},
+		Root:          strings.Trim(opt.Root, "/"),
+		DefaultBranch: cmp.Or(opt.DefaultBranch, "main"),
+		Commit:        opt.Commit,
+		Progress: func(revision int64) {
+			c.report(Progress{Phase: Mapping, Done: revision, Total: c.state.Head, Bytes: c.counts.Bytes})
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	result := &Result{Refs: m.Refs, Head: m.Head, Commits: m.Commits}
+	for _, f := range m.Large {
+		result.LargeFiles = append(result.LargeFiles, gantry.LargeFile{
+			RefName: f.Ref, Path: strings.ToValidUTF8(f.Path, "\ufffd"), OID: f.OID.String(), Size: f.Size,
+		})
+	}
+	result.Report, err = c.reportOn(m)
+	return result, err
+}
+
+// reportOn tells what reading counted and what became of it.
+func (c *Conversion) reportOn(m *history.Mapping) (Report, error) {
+	r := Report{
+		Revisions:     c.counts.Revisions,
+		Commits:       m.Commits,
+		Branches:      m.Branches,
+		Tags:          m.Tags,
+		Archived:      m.Archived,
+		Authors:       int64(len(c.authors.List())),
+		Files:         c.counts.Files,
+		Bytes:         c.counts.Bytes,
+		VerifiedTexts: c.counts.Verified,
+		UncheckedText: c.counts.Unchecked,
+		RenamedPaths:  c.counts.Renamed,
+		Unmapped:      m.Unmapped,
+	}
+	for _, rename := range m.Renames {
+		r.Renamed = append(r.Renamed, Rename{Path: strings.ToValidUTF8(rename.Path, "\ufffd"), Ref: rename.Ref})
+	}
+	for _, tip := range m.Tips {
+		r.Heads = append(r.Heads, Head{Ref: tip.Ref, Commit: tip.Commit.String(), Tree: tip.Node.Tree.String()})
+		if !strings.HasPrefix(tip.Ref, "refs/heads/") {
+			continue
+		}
+		empty, err := history.EmptyDirectories(c.store, tip.Node)
+		if err != nil {
+			return r, err
+		}
+		r.EmptyDirectories += empty
+	}
+	return r, nil
+}

@@ -1,0 +1,57 @@
+package history
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"time"
+
+	"gantry/internal/pack"
+)
+
+// signature is who did something when, as a commit or tag says it.
+type signature struct {
+	Identity
+	seconds int64
+}
+
+func (s signature) String() string {
+	return fmt.Sprintf("%s <%s> %d +0000", s.Name, s.Email, s.seconds)
+}
+
+func encodeCommit(buf *bytes.Buffer, tree pack.ID, parent pack.ID, by signature, message string) []byte {
+	buf.Reset()
+	fmt.Fprintf(buf, "tree %s\n", tree)
+	if !parent.IsZero() {
+		fmt.Fprintf(buf, "parent %s\n", parent)
+	}
+	fmt.Fprintf(buf, "author %s\ncommitter %s\n\n%s", by, by, message)
+	return buf.Bytes()
+}
+
+func encodeTag(buf *bytes.Buffer, commit pack.ID, name string, by signature, message string) []byte {
+	buf.Reset()
+	fmt.Fprintf(buf, "object %s\ntype commit\ntag %s\ntagger %s\n\n%s", commit, name, by, message)
+	return buf.Bytes()
+}
+
+// gitMessage makes a message fit for Git: UTF-8, without NULs and carriage returns, one line end at its end.
+func gitMessage(raw []byte) string {
+	text := strings.ReplaceAll(toUTF8(raw), "\x00", "")
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	text = strings.ReplaceAll(text, "\r", "\n")
+	text = strings.TrimRight(text, "\n")
+	if text == "" {
+		return ""
+	}
+	return text + "\n"
+}
+
+// gitSeconds turns a revision's date into Git's. A revision without one has that of the revision before it. Git's own
+// check refuses dates before 1970, so they become its first second.
+func gitSeconds(t time.Time, before int64) int64 {
+	if t.IsZero() {
+		return before
+	}
+	return max(t.Unix(), 0)
+}

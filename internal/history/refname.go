@@ -1,0 +1,95 @@
+package history
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Rename is a branch or tag whose ref is not called as it is called at the origin.
+type Rename struct {
+	Path string // at the origin
+	Ref  string
+}
+
+// refNames gives out ref names: valid ones (git-check-ref-format(1)), of which no two are the same without regard of
+// case and none is a directory of another.
+type refNames struct {
+	taken map[string]bool // names in lower case; false for their directories
+}
+
+func newRefNames() *refNames { return &refNames{taken: map[string]bool{}} }
+
+// claim returns prefix and name as a ref name, with a number behind it when that one is taken.
+func (r *refNames) claim(prefix, name string) string {
+	name = cleanRefName(name)
+	for n := 1; ; n++ {
+		ref := prefix + name
+		if n > 1 {
+			ref += "-" + strconv.Itoa(n)
+		}
+		if !isMisleading(ref) && r.take(strings.ToLower(ref)) {
+			return ref
+		}
+	}
+}
+
+func (r *refNames) take(ref string) bool {
+	if _, taken := r.taken[ref]; taken {
+		return false
+	}
+	for dir, ok := cutLast(ref); ok; dir, ok = cutLast(dir) {
+		if r.taken[dir] {
+			return false
+		}
+	}
+	r.taken[ref] = true
+	for dir, ok := cutLast(ref); ok; dir, ok = cutLast(dir) {
+		r.taken[dir] = false
+	}
+	return true
+}
+
+func cutLast(ref string) (dir string, ok bool) {
+	dir, _ = split(ref)
+	return dir, dir != ""
+}
+
+// isMisleading reports whether git takes a branch's name for something else: HEAD, or an object id.
+func isMisleading(ref string) bool {
+	name, ok := strings.CutPrefix(ref, "refs/heads/")
+	return ok && (name == "HEAD" || len(name) == 40 && strings.Trim(name, "0123456789abcdefABCDEF") == "")
+}
+
+// cleanRefName puts an underscore wherever a ref name may not have what the name has.
+func cleanRefName(name string) string {
+	parts := strings.Split(name, "/")
+	for i, part := range parts {
+		parts[i] = cleanRefPart(part)
+	}
+	return strings.Join(parts, "/")
+}
+
+func cleanRefPart(part string) string {
+	part = strings.Map(func(r rune) rune {
+		if r <= ' ' || r == 0x7f || r == utf8.RuneError || strings.ContainsRune(`~^:?*[\`, r) {
+			return '_'
+		}
+		return r
+	}, strings.ToValidUTF8(part, "_"))
+	part = strings.ReplaceAll(part, "..", "__")
+	part = strings.ReplaceAll(part, "@{", "@_")
+	if part == "" || part == "@" {
+		return "_" + part
+	}
+	if part[0] == '.' || part[0] == '-' {
+		part = "_" + part[1:]
+	}
+	if last := len(part) - 1; part[last] == '.' {
+		part = part[:last] + "_"
+	}
+	if base, ok := strings.CutSuffix(part, ".lock"); ok {
+		part = base + "_lock"
+	}
+	return part
+}

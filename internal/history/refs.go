@@ -1,0 +1,140 @@
+package history
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"path"
+	"slices"
+	"strings"
+
+	"gantry/internal/pack"
+)
+
+// Where refs are made.
+const (
+	heads    = "refs/heads/"
+	tags     = "refs/tags/"
+	archived = "refs/archive/"
+)
+
+// finish makes the refs: of living branches and tags first, then of what would be lost with the dead.
+func (m *mapper) finish() (*Mapping, error) {
+	f := &finisher{mapper: m, names: newRefNames(), newest: none, result: &Mapping{Commits: int64(len(m.commits)), Unmapped: m.unmapped}}
+	for _, b := range m.below("") {
+		if err := f.living(b); err != nil {
+			return nil, err
+		}
+	}
+	for _, b := range m.dead() {
+		if err := f.dead(b); err != nil {
+			return nil, err
+		}
+	}
+	if f.result.Head == "" {
+		f.result.Head = heads + cleanRefName(f.opt.DefaultBranch) // nothing lives
+	}
+	for _, held := range m.large {
+		file := HeldFile{LargeFile: held.LargeFile}
+		if held.commit != none && m.commits[held.commit].owner > 0 {
+			file.Ref = f.result.Refs[m.commits[held.commit].owner-1].Name
+		}
+		f.result.Large = append(f.result.Large, file)
+	}
+	slices.SortFunc(f.result.Refs, func(a, b Ref) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(f.result.Tips, func(a, b Tip) int { return cmp.Compare(a.Ref, b.Ref) })
+	return f.result, nil
+}
+
+// dead returns the lives that have ended, in the order of their ends.
+func (m *mapper) dead() []*life {
+	var dead []*life
+	for _, lives := range m.lives {
+		for _, b := range lives {
+			if b.from <= b.to && b.to != endless {
+				dead = append(dead, b)
+			}
+		}
+	}
+	slices.SortFunc(dead, func(a, b *life) int { return cmp.Or(cmp.Compare(a.to, b.to), inOrder(a, b)) })
+	return dead
+}
+
+type finisher struct {
+	*mapper
+	names  *refNames
+	result *Mapping
+	newest index // tip of the branch that HEAD names so far; nothing is newer than trunk
+}
+
+func (f *finisher) living(b *life) error {
+	switch b.kind {
+	case trunk:
+		f.result.Branches++
+		ref := f.names.claim(heads, f.opt.DefaultBranch)
+		f.result.Head, f.newest = ref, math.MaxInt32
+		f.point(ref, b, f.commits[b.tip()].id)
+		return nil
+	case branch:
+		f.result.Branches++
+		ref := f.claim(heads, b)
+		if b.tip() > f.newest {
+			f.result.Head, f.newest = ref, b.tip()
+		}
+		f.point(ref, b, f.commits[b.tip()].id)
+		return nil
+	}
+	f.result.Tags++
+	return f.tag(f.claim(tags, b), b)
+}
+
+// claim takes a ref for a branch or tag by its own name.
+func (f *finisher) claim(prefix string, b *life) string {
+	name := path.Base(b.path)
+	ref := f.names.claim(prefix, name)
+	if ref != prefix+name {
+		f.result.Renames = append(f.result.Renames, Rename{Path: b.path, Ref: ref})
+	}
+	return ref
+}
+
+// tag points a ref at what a tag holds: by an annotated tag, made by who made the copy, when nobody changed the copy.
+func (f *finisher) tag(ref string, b *life) error {
+	commit := f.commits[b.tip()].id
+	if len(b.own) > 0 {
+		f.point(ref, b, commit)
+		return nil
+	}
+	name := ref[strings.Index(ref, "/")+1:]
+	name = name[strings.Index(name, "/")+1:]
+	id, err := f.store.Put(pack.Tag, encodeTag(&f.buf, commit, name, b.by, b.message))
+	if err != nil {
+		return fmt.Errorf("history: tag %s: %w", ref, err)
+	}
+	f.point(ref, b, id)
+	return nil
+}
+
+// dead keeps what ended at the origin below refs/archive: branches unless their last commit is reachable anyway, as
+// after a rename, and tags. It is named by its path and the last revision that had it, as Subversion would find it.
+func (f *finisher) dead(b *life) error {
+	untouchedTag := b.kind == tag && len(b.own) == 0
+	if f.commits[b.tip()].owner > 0 && !untouchedTag {
+		return nil
+	}
+	name, _ := cutDir(b.path, f.layout.root)
+	if name == "" {
+		name = "root"
+	}
+	f.result.Archived++
+	return f.tag(f.names.claim(archived, fmt.Sprintf("%s@%d", name, b.to)), b)
+}
+
+// point makes a ref, and the owner of all commits that no ref before it reaches.
+func (f *finisher) point(ref string, b *life, id pack.ID) {
+	f.result.Refs = append(f.result.Refs, Ref{Name: ref, ID: id})
+	f.result.Tips = append(f.result.Tips, Tip{Ref: ref, Commit: f.commits[b.tip()].id, Node: b.node})
+	for i := b.tip(); i != none && f.commits[i].owner == 0; i = f.commits[i].parent {
+		f.commits[i].owner = int32(len(f.result.Refs))
+	}
+}
