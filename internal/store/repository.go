@@ -78,25 +78,28 @@ func (tx *Tx) Repository(userID, id int64) (*Access, error) {
 }
 
 // UserRepositories returns a page of the repositories that a user owns, collaborates on or sees as a member, by full name,
-// and the number of all.
-func (tx *Tx) UserRepositories(userID int64, page gantry.Page) ([]Access, int, error) {
-	const where = ` WHERE r.owner_id = $1 OR c.user_id IS NOT NULL OR m.user_id IS NOT NULL`
-	total, err := tx.count(`SELECT count(*)`+accessTables+where, userID)
-	if err != nil {
-		return nil, 0, err
-	}
-	list, err := all(tx, scanAccess, selectAccess+where+` ORDER BY lower(a.login), lower(r.name) LIMIT $2 OFFSET $3`, userID, page.Limit(), page.Offset())
-	return list, total, err
+// and the number of all; with publicOnly of the public ones among them.
+func (tx *Tx) UserRepositories(userID int64, publicOnly bool, page gantry.Page) ([]Access, int, error) {
+	const where = ` WHERE NOT ($2 AND r.private) AND r.id IN (
+		SELECT id FROM repositories WHERE owner_id = $1
+		UNION SELECT repository_id FROM collaborators WHERE user_id = $1
+		UNION SELECT o.id FROM memberships n JOIN repositories o ON o.owner_id = n.org_id WHERE n.user_id = $1)`
+	return tx.repositoryPage(where, ` ORDER BY lower(a.login), lower(r.name) LIMIT $3 OFFSET $4`, page, userID, publicOnly)
 }
 
-// OwnerRepositories returns a page of the repositories of an account that a user can see, by name, and the number of all those.
-// With everything the user sees private ones, too.
-func (tx *Tx) OwnerRepositories(userID, ownerID int64, everything bool, page gantry.Page) ([]Access, int, error) {
-	const where = ` WHERE r.owner_id = $2 AND ($3 OR NOT r.private OR r.owner_id = $1 OR c.user_id IS NOT NULL OR m.user_id IS NOT NULL)`
-	total, err := tx.count(`SELECT count(*)`+accessTables+where, userID, ownerID, everything)
+// OwnerRepositories returns a page of the repositories of an account that a user can see, by name, and the number of all
+// those; with publicOnly of the public ones, with everything also of private ones that are not the user's.
+func (tx *Tx) OwnerRepositories(userID, ownerID int64, publicOnly, everything bool, page gantry.Page) ([]Access, int, error) {
+	const where = ` WHERE r.owner_id = $2 AND NOT ($3 AND r.private)
+		AND ($4 OR NOT r.private OR r.owner_id = $1 OR c.user_id IS NOT NULL OR m.user_id IS NOT NULL)`
+	return tx.repositoryPage(where, ` ORDER BY lower(r.name) LIMIT $5 OFFSET $6`, page, userID, ownerID, publicOnly, everything)
+}
+
+func (tx *Tx) repositoryPage(where, order string, page gantry.Page, args ...any) ([]Access, int, error) {
+	total, err := tx.count(`SELECT count(*)`+accessTables+where, args...)
 	if err != nil {
 		return nil, 0, err
 	}
-	list, err := all(tx, scanAccess, selectAccess+where+` ORDER BY lower(r.name) LIMIT $4 OFFSET $5`, userID, ownerID, everything, page.Limit(), page.Offset())
+	list, err := all(tx, scanAccess, selectAccess+where+order, append(args, page.Limit(), page.Offset())...)
 	return list, total, err
 }
