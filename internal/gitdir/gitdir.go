@@ -120,8 +120,11 @@ func (g *Git) CommandWith(ctx context.Context, dir string, settings []Setting, a
 	}
 	all := append(safety[:len(safety):len(safety)], settings...)
 	if dir != "" {
+		if abs, err := filepath.Abs(dir); err == nil {
+			dir = abs
+		}
 		cmd.Dir = dir
-		cmd.Env = append(cmd.Env, "GIT_DIR="+dir)
+		cmd.Env = append(cmd.Env, "GIT_DIR=.")
 		all = append(all, Setting{"safe.directory", dir})
 	}
 	cmd.Env = append(cmd.Env, "GIT_CONFIG_COUNT="+strconv.Itoa(len(all)))
@@ -129,7 +132,12 @@ func (g *Git) CommandWith(ctx context.Context, dir string, settings []Setting, a
 		cmd.Env = append(cmd.Env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, s.Key), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i, s.Value))
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.Cancel = func() error {
+		if err := syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL); !errors.Is(err, syscall.ESRCH) {
+			return err
+		}
+		return os.ErrProcessDone
+	}
 	cmd.WaitDelay = 5 * time.Second
 	return cmd
 }
@@ -159,7 +167,7 @@ func (e *ExitError) Error() string {
 
 func (e *ExitError) Unwrap() error { return e.Err }
 
-// Run runs a command made by Command. Unless the caller has set Stderr, its end goes into the *ExitError.
+// Run runs a command made by Command, whose Stdin, when set, is data at hand or a file. Unless the caller has set Stderr, its end goes into the *ExitError.
 func Run(cmd *exec.Cmd) error {
 	tail, _ := cmd.Stderr.(*Tail)
 	if cmd.Stderr == nil {
@@ -167,8 +175,7 @@ func Run(cmd *exec.Cmd) error {
 		cmd.Stderr = tail
 	}
 	err := cmd.Run()
-	// A reader of standard input that outlives git is no failure of git.
-	if err == nil || errors.Is(err, exec.ErrWaitDelay) {
+	if err == nil {
 		return nil
 	}
 	failure := &ExitError{Command: cmd.Args[1], Err: err}
