@@ -84,9 +84,9 @@ const (
 	smallLevel = 6
 	largeLevel = 4
 	// largeText is from where on time counts for more than the last percents.
-	largeText = 64 << 10
+	largeText = 256 << 10
 	// storedText is up to where deflate gains less than it costs: such texts are mostly ids.
-	storedText = 48
+	storedText = 80
 )
 
 // deflater makes zlib streams. It belongs to one goroutine.

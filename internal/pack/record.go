@@ -17,6 +17,8 @@ const (
 	maxSize    = 1<<40 - 1 // of an object, and of its stored form
 	// maxDepth bounds the chain of deltas that has to be applied to read one object.
 	maxDepth = 50
+	// maxRatio is the most that deflate can make of one byte.
+	maxRatio = 1032
 )
 
 func newRecord(id ID, t Type, depth int, offset, size, length int64) record {
@@ -38,7 +40,6 @@ func (r *record) length() int64 { return uint40(r[30:]) }    // of its stored fo
 
 // check reports a record that points out of its segment or states an impossible size.
 func (r *record) check(segmentLength int64) error {
-	const maxRatio = 1032 // of deflate
 	switch {
 	case r.offset()+r.length() > segmentLength, r.depth() > maxDepth,
 		r.depth() == 0 && r.size() > maxRatio*r.length():

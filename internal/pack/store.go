@@ -398,6 +398,9 @@ func readEntry(g *segment, r record) (entry, []byte, error) {
 	if err != nil {
 		return entry{}, nil, err
 	}
+	if e.size > maxRatio*r.length() {
+		return entry{}, nil, fmt.Errorf("%w: an entry of %d bytes cannot hold %d", ErrCorrupt, r.length(), e.size)
+	}
 	payload := make([]byte, e.size)
 	return e, payload, inflate(payload, raw[e.header:])
 }
