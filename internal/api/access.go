@@ -92,7 +92,7 @@ func (a *API) admit(c *call) error {
 	if c.principal.Credential != gantry.CredToken || c.principal.Allows(accepted...) {
 		return nil
 	}
-	if c.view != nil && c.view.Repository.Private {
+	if c.view != nil && !c.principal.Allows(repos.Scopes(c.view, false)...) {
 		return errHidden
 	}
 	return gantry.Errorf(gantry.Forbidden, "api", "The token lacks a scope. This operation needs one of: %s", c.accepted)
