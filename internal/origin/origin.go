@@ -80,11 +80,12 @@ const (
 )
 
 // Change is one edit of a revision. Edits are applied in the order in which they are sent: a directory before what is
-// in it. Paths are relative to Info.Path, slash-separated raw bytes without a slash at either end; "" is the root.
+// in it. Paths are relative to Info.Path, slash-separated raw bytes without a slash at either end; "" is the root. The
+// root is there before the first revision and is only ever modified or, by an empty directory or a copy, replaced.
 type Change struct {
 	Action Action
 	Path   string
-	Dir    bool
+	Dir    bool // false for Delete, whose origin need not say
 
 	// Add and Replace may copy: what is at CopyPath as of CopyRev, with all below it, is at Path before later edits.
 	Copied   bool
@@ -94,7 +95,7 @@ type Change struct {
 	Props     []Prop
 	FullProps bool // Props are all that the path has, others are gone (dump format 2)
 
-	Text Text // nil: the content stays as it was (after a copy: as the source was)
+	Text Text // nil: the content stays as it was (after a copy: as the source was; of a new file: empty)
 
 	// What the origin says of the resulting content; nil when it says nothing.
 	MD5  []byte
@@ -112,7 +113,7 @@ type Text interface {
 	Open() (io.ReadCloser, error)
 }
 
-// Sink takes a history. Calls come in order from one goroutine.
+// Sink takes a history. Calls come in order from one goroutine. A sink may keep what it is given, except for a Text.
 type Sink interface {
 	BeginRevision(*Revision) error
 	Change(*Change) error

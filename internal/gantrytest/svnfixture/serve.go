@@ -46,7 +46,10 @@ func serve(t testing.TB, root, anonymous string, users []User) string {
 	for _, u := range users {
 		fmt.Fprintf(&passwords, "%s = %s\n", u.Name, u.Password)
 	}
-	conf := fmt.Sprintf("[general]\nanon-access = %s\nauth-access = read\npassword-db = passwd\nrealm = fixture\n", anonymous)
+	conf := fmt.Sprintf("[general]\nanon-access = %s\nauth-access = read\nrealm = fixture\n", anonymous)
+	if len(users) > 0 {
+		conf += "password-db = passwd\n"
+	}
 	for name, text := range map[string]string{"passwd": passwords.String(), "svnserve.conf": conf} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)

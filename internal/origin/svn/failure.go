@@ -1,0 +1,102 @@
+package svn
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"gantry"
+	"gantry/internal/origin"
+)
+
+// Codes of Subversion's errors (subversion/include/svn_error_codes.h).
+const (
+	codeNotFound         = 160013
+	codeNotAuthorized    = 170001
+	codeUnknownCommand   = 210001
+	codeRepositoryAbsent = 210005
+	codeAuthentication   = 215000 // up to 215999
+	codeAuthorization    = 220000 // up to 220999
+)
+
+// failure is an error that the server answered.
+type failure struct {
+	code    int64 // 0: it was concluded from an answer
+	message string
+	meaning error // an error of package origin, or nil
+	final   bool  // nothing can be asked on the connection after it
+}
+
+func (f *failure) Error() string {
+	text := f.message
+	if f.code != 0 {
+		text = fmt.Sprintf("the server says: %s (E%06d)", f.message, f.code)
+	}
+	if f.meaning != nil {
+		return f.meaning.Error() + ": " + text
+	}
+	return text
+}
+
+func (f *failure) Unwrap() error { return f.meaning }
+
+func (f *failure) kind() gantry.Kind {
+	switch f.meaning {
+	case origin.ErrNotFound:
+		return gantry.NotFound
+	case origin.ErrAuthFailed, origin.ErrAuthRequired:
+		return gantry.Unauthenticated
+	}
+	return gantry.Invalid
+}
+
+// answered reports whether err is the server's answer with a code.
+func answered(err error, code int64) bool {
+	var f *failure
+	return errors.As(err, &f) && f.code == code
+}
+
+// failure reads the rest of a failure's list: a chain of errors, outermost first. The innermost message tells most, and
+// the first code that means something to an import says what the failure is.
+func (s *Session) failure() (*failure, error) {
+	f := &failure{message: "an error without a description"}
+	err := s.wire.each(func() error {
+		if err := s.wire.open(); err != nil {
+			return err
+		}
+		code, err := s.wire.number()
+		if err != nil {
+			return err
+		}
+		message, err := s.wire.short(maxText)
+		if err != nil {
+			return err
+		}
+		if f.code == 0 || f.meaning == nil && s.meaning(code) != nil {
+			f.code, f.meaning = code, s.meaning(code)
+		}
+		if len(message) > 0 {
+			f.message = strings.ToValidUTF8(string(message), "?")
+		}
+		return s.wire.close()
+	})
+	return f, err
+}
+
+func (s *Session) meaning(code int64) error {
+	switch {
+	case code == codeNotFound, code == codeRepositoryAbsent:
+		return origin.ErrNotFound
+	case code == codeNotAuthorized, code/1000 == codeAuthentication/1000, code/1000 == codeAuthorization/1000:
+		return s.authError()
+	}
+	return nil
+}
+
+// authError is what a refusal means: without credentials they are what is missing.
+func (s *Session) authError() error {
+	if s.opt.Credentials.Empty() {
+		return origin.ErrAuthRequired
+	}
+	return origin.ErrAuthFailed
+}

@@ -1,0 +1,339 @@
+package svn
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"gantry"
+	"gantry/internal/origin"
+)
+
+const (
+	defaultPort        = "3690"
+	defaultIdleTimeout = 5 * time.Minute
+	maxEntries         = 1 << 20 // entries of one directory
+)
+
+// Options say what to read and how to reach it.
+type Options struct {
+	URL         *url.URL // svn://host[:port]/path; user information in it is ignored
+	Credentials origin.Credentials
+	Dial        func(ctx context.Context, network, addr string) (net.Conn, error)
+	TempDir     string        // holds texts of more than 1 MiB while they are read; "" is the system's
+	IdleTimeout time.Duration // without a byte from the server, which may be computing; 0 is 5 minutes
+	Log         *slog.Logger
+}
+
+// Session is one connection to a server. It is used by one goroutine at a time. A context that ends during a call closes
+// the connection, and so does every error but one that the server itself answered.
+type Session struct {
+	opt    Options
+	conn   net.Conn
+	wire   *wire
+	info   origin.Info
+	spool  spool
+	broken bool
+}
+
+var _ origin.PathSource = (*Session)(nil)
+
+// Dial connects, authenticates and learns what the repository is. The address may lie below the repository's root: then
+// only what is below it is read, and copies from elsewhere come as additions. With credentials they are used, even where
+// the server would let anybody read, because it may show them more; without them the reader is anonymous.
+//
+// Errors wrap origin.ErrAuthRequired, origin.ErrAuthFailed, origin.ErrNotFound or origin.ErrTemporary where they apply.
+func Dial(ctx context.Context, opt Options) (*Session, error) {
+	address := *opt.URL
+	address.User, address.RawQuery, address.Fragment = nil, "", ""
+	opt.URL = &address
+	if opt.IdleTimeout == 0 {
+		opt.IdleTimeout = defaultIdleTimeout
+	}
+	if opt.Log == nil {
+		opt.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &Session{opt: opt, spool: spool{dir: opt.TempDir}}
+	if address.Scheme != "svn" || address.Hostname() == "" {
+		return nil, gantry.Errorf(gantry.Invalid, "svn.Dial", "%s is not an address of the form svn://host/path", &address)
+	}
+	conn, err := opt.Dial(ctx, "tcp", net.JoinHostPort(address.Hostname(), cmp.Or(address.Port(), defaultPort)))
+	if err != nil {
+		return nil, s.dialError(ctx, err)
+	}
+	s.conn = conn
+	s.wire = newWire(timedConn{conn, opt.IdleTimeout})
+	if err := s.do(ctx, "svn.Dial", s.begin); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// dialError keeps what the dialer refused by policy, and makes the rest worth another try.
+func (s *Session) dialError(ctx context.Context, err error) error {
+	var refused *gantry.Error
+	var dns *net.DNSError
+	switch {
+	case ctx.Err() != nil, errors.As(err, &refused):
+		return err
+	case errors.As(err, &dns) && dns.IsNotFound:
+		return gantry.Errorf(gantry.NotFound, "svn.Dial", "%s: %w: there is no such host", s.opt.URL, origin.ErrNotFound)
+	}
+	return gantry.Errorf(gantry.Unavailable, "svn.Dial", "%s: %w: %w", s.opt.URL, origin.ErrTemporary, err)
+}
+
+// Info implements origin.PathSource.
+func (s *Session) Info() origin.Info { return s.info }
+
+// Close ends the connection.
+func (s *Session) Close() error {
+	s.broken = true
+	return errors.Join(s.conn.Close(), s.spool.close())
+}
+
+// CheckPath tells what is at a path, relative to Info().Path, in a revision.
+func (s *Session) CheckPath(ctx context.Context, path string, rev int64) (kind Kind, err error) {
+	err = s.do(ctx, "svn.CheckPath", func() error {
+		kind, err = s.checkPath(path, rev)
+		return err
+	})
+	return kind, err
+}
+
+// List returns the entries of a directory, ordered by name. The path is relative to Info().Path.
+func (s *Session) List(ctx context.Context, path string, rev int64) (entries []Entry, err error) {
+	err = s.do(ctx, "svn.List", func() error {
+		entries, err = s.list(path, rev)
+		return err
+	})
+	return entries, err
+}
+
+// do runs one operation and says of its error what it was about. After an error that is not the server's own answer
+// nobody knows what the connection's next byte means, so it is closed.
+func (s *Session) do(ctx context.Context, op string, f func() error) error {
+	if s.broken {
+		return gantry.Errorf(gantry.Unavailable, op, "%s: %w: it is closed", s.opt.URL, origin.ErrTemporary)
+	}
+	stop := context.AfterFunc(ctx, func() { s.conn.Close() })
+	err := f()
+	cancelled := !stop()
+	var answer *failure
+	answered := errors.As(err, &answer)
+	if cancelled || err != nil && !(answered && !answer.final) {
+		s.broken = true
+		s.conn.Close()
+	}
+
+	var fromSink sinkError
+	var protocol malformed
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &fromSink):
+		return fromSink.error
+	case cancelled:
+		return fmt.Errorf("%s: %s: %w", op, s.opt.URL, context.Cause(ctx))
+	case answered:
+		return gantry.Errorf(answer.kind(), op, "%s: %w", s.opt.URL, err)
+	case errors.As(err, &protocol), errors.Is(err, errRootIsFile):
+		return gantry.Errorf(gantry.Invalid, op, "%s: %w", s.opt.URL, err)
+	case errors.Is(err, origin.ErrTemporary):
+		return gantry.Errorf(gantry.Unavailable, op, "%s: %w", s.opt.URL, err)
+	}
+	return fmt.Errorf("%s: %s: %w", op, s.opt.URL, err)
+}
+
+// begin shakes hands and fills info.
+func (s *Session) begin() error {
+	if err := s.greet(); err != nil {
+		return err
+	}
+	if err := s.authenticate(); err != nil {
+		return err
+	}
+	var root string
+	err := s.response(func() error {
+		uuid, err := s.wire.short(maxToken)
+		if err != nil {
+			return err
+		}
+		s.info.UUID = string(uuid)
+		address, err := s.wire.short(maxText)
+		root = string(address)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.locate(root); err != nil {
+		return err
+	}
+	err = s.command(func() (err error) {
+		s.info.Head, err = s.wire.number()
+		return err
+	}, "( get-latest-rev ( ) )")
+	if err != nil {
+		return err
+	}
+	switch kind, err := s.checkPath("", s.info.Head); {
+	case err != nil:
+		return err
+	case kind != Dir:
+		return &failure{meaning: origin.ErrNotFound, message: fmt.Sprintf("there is no directory %q in r%d", s.info.Path, s.info.Head)}
+	}
+	return nil
+}
+
+func (s *Session) greet() error {
+	err := s.response(func() error {
+		oldest, err := s.wire.number()
+		if err != nil {
+			return err
+		}
+		newest, err := s.wire.number()
+		if err == nil && (oldest > 2 || newest < 2) {
+			err = malformedf("it speaks versions %d to %d, and Gantry speaks version 2", oldest, newest)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return s.wire.send("( 2 ( edit-pipeline svndiff1 accepts-svndiff2 absent-entries depth mergeinfo log-revprops ) %s %s ( ) )",
+		str(s.address()), str("gantry"))
+}
+
+// address is the URL without an ending slash, which is how Subversion writes it.
+func (s *Session) address() string { return strings.TrimRight(s.opt.URL.String(), "/") }
+
+// locate finds which path below the repository's root the address is.
+func (s *Session) locate(root string) error {
+	u, err := url.Parse(root)
+	if err != nil {
+		return malformedf("%q is not an address", root)
+	}
+	below := strings.Trim(s.opt.URL.Path, "/")
+	if above := strings.Trim(u.Path, "/"); above != "" {
+		var ok bool
+		if below, ok = strings.CutPrefix(below+"/", above+"/"); !ok {
+			return malformedf("it says that the repository's root is %q, which is not above the address", root)
+		}
+	}
+	u.User = nil
+	s.info.Root = u.String()
+	s.info.Path, err = cleanPath(below)
+	if err != nil {
+		return malformed(err.Error())
+	}
+	return nil
+}
+
+func (s *Session) checkPath(path string, rev int64) (kind Kind, err error) {
+	err = s.command(func() (err error) {
+		kind, err = s.kind()
+		return err
+	}, "( check-path ( %s ( %d ) ) )", str(path), rev)
+	return kind, err
+}
+
+func (s *Session) list(path string, rev int64) (entries []Entry, err error) {
+	err = s.command(func() error {
+		if _, err := s.wire.number(); err != nil {
+			return err
+		}
+		if _, err := s.wire.proplist(); err != nil {
+			return err
+		}
+		return s.wire.each(func() error {
+			if err := s.wire.open(); err != nil {
+				return err
+			}
+			name, err := s.wire.path()
+			if err != nil {
+				return err
+			}
+			kind, err := s.kind()
+			if err != nil {
+				return err
+			}
+			if len(entries) == maxEntries {
+				return malformedf("a directory has more than %d entries", maxEntries)
+			}
+			entries = append(entries, Entry{name, kind})
+			return s.wire.close()
+		})
+	}, "( get-dir ( %s ( %d ) false true ( kind ) ) )", str(path), rev)
+	slices.SortFunc(entries, func(a, b Entry) int { return cmp.Compare(a.Name, b.Name) })
+	return entries, err
+}
+
+func (s *Session) kind() (Kind, error) {
+	word, err := s.wire.word()
+	if err != nil {
+		return None, err
+	}
+	switch string(word) {
+	case "file":
+		return File, nil
+	case "dir":
+		return Dir, nil
+	case "none", "unknown":
+		return None, nil
+	}
+	return None, malformedf("%q is no kind of node", word)
+}
+
+// command sends a command, logs in if that is asked for, and reads the answer.
+func (s *Session) command(answer func() error, format string, args ...any) error {
+	if err := s.wire.send(format, args...); err != nil {
+		return err
+	}
+	if err := s.authenticate(); err != nil {
+		return err
+	}
+	return s.response(answer)
+}
+
+// response reads a success, whose items answer takes, or a failure.
+func (s *Session) response(answer func() error) error {
+	if err := s.wire.open(); err != nil {
+		return err
+	}
+	word, err := s.wire.word()
+	if err != nil {
+		return err
+	}
+	switch string(word) {
+	case "success":
+		if err := s.wire.open(); err != nil {
+			return err
+		}
+		if err := answer(); err != nil {
+			return err
+		}
+		if err := s.wire.close(); err != nil {
+			return err
+		}
+	case "failure":
+		fault, err := s.failure()
+		if err != nil {
+			return err
+		}
+		if err := s.wire.close(); err != nil {
+			return err
+		}
+		return fault
+	default:
+		return malformedf("%q came for an answer", word)
+	}
+	return s.wire.close()
+}
