@@ -114,23 +114,28 @@ func (c *copier) writeWithBases(p position) error {
 	return nil
 }
 
+// maxRaw is the largest entry that is copied in one piece.
+const maxRaw = 1 << 20
+
 // write writes one object, or returns the base that has to be written before it.
 func (c *copier) write(p position) (base position, err error) {
 	g, r, err := c.recordAt(p)
 	if err != nil {
 		return noPosition, err
 	}
-	if r.depth() == 0 {
+	if r.length() > maxRaw && r.depth() == 0 {
 		c.begin(p, r.id())
-		// An entry without base is the same in every pack.
 		_, err := io.Copy(c.out, io.NewSectionReader(g, r.offset(), r.length()))
 		return noPosition, err
 	}
-	if c.raw = c.raw[:0]; int64(cap(c.raw)) < r.length() {
-		c.raw = make([]byte, 0, 2*r.length())
-	}
-	raw := c.raw[:r.length()]
+	c.raw = resize(c.raw, int(r.length()))
+	raw := c.raw
 	if _, err := g.ReadAt(raw, r.offset()); err != nil {
+		return noPosition, err
+	}
+	if r.depth() == 0 { // an entry without base is the same in every pack
+		c.begin(p, r.id())
+		_, err := c.out.Write(raw)
 		return noPosition, err
 	}
 	e, err := parseEntry(raw)

@@ -10,8 +10,6 @@ import (
 	"os"
 	"strconv"
 	"sync"
-
-	"gantry/internal/delta"
 )
 
 var (
@@ -322,105 +320,4 @@ func (s *Store) Close() error {
 	}
 	s.segments, s.growing = nil, nil
 	return errors.Join(errs...)
-}
-
-// Get returns an object. The slice belongs to the store: it must not be modified.
-func (s *Store) Get(id ID) (Type, []byte, error) {
-	if t, data, ok := s.cache.get(id); ok {
-		return t, data, nil
-	}
-	g, r, err := s.find(id)
-	if err != nil {
-		return 0, nil, err
-	}
-	data, err := s.text(g, r)
-	if err != nil {
-		return 0, nil, fmt.Errorf("pack: get %v %v: %w", r.typ(), id, err)
-	}
-	return r.typ(), data, nil
-}
-
-// text returns a found object's full text, and remembers it.
-func (s *Store) text(g *segment, r record) ([]byte, error) {
-	if _, data, ok := s.cache.get(r.id()); ok {
-		return data, nil
-	}
-	data, err := s.rebuild(g, r)
-	if err == nil && s.cache.takes(int64(len(data))) {
-		s.cache.add(r.id(), r.typ(), data)
-	}
-	return data, err
-}
-
-// rebuild makes an object's full text from its entry and those below it.
-func (s *Store) rebuild(g *segment, r record) ([]byte, error) {
-	var deltas [][]byte
-	var text []byte
-	for want := r; text == nil; {
-		e, payload, err := readEntry(g, want)
-		if err != nil {
-			return nil, err
-		}
-		if e.typ != refDelta {
-			text = payload
-			break
-		}
-		if deltas = append(deltas, payload); len(deltas) > maxDepth {
-			return nil, fmt.Errorf("%w: a chain of more than %d deltas", ErrCorrupt, maxDepth)
-		}
-		if _, data, ok := s.cache.get(e.base); ok {
-			text = data
-			break
-		}
-		if g, want, err = s.find(e.base); err != nil {
-			return nil, err
-		}
-	}
-	for i := len(deltas) - 1; i >= 0; i-- {
-		var err error
-		if text, err = delta.Apply(nil, text, deltas[i]); err != nil {
-			return nil, err
-		}
-	}
-	if int64(len(text)) != r.size() {
-		return nil, fmt.Errorf("%w: %d bytes instead of %d", ErrCorrupt, len(text), r.size())
-	}
-	return text, nil
-}
-
-// readEntry reads and inflates a stored entry.
-func readEntry(g *segment, r record) (entry, []byte, error) {
-	raw := make([]byte, r.length())
-	if _, err := g.ReadAt(raw, r.offset()); err != nil {
-		return entry{}, nil, err
-	}
-	e, err := parseEntry(raw)
-	if err != nil {
-		return entry{}, nil, err
-	}
-	if e.size > maxRatio*r.length() {
-		return entry{}, nil, fmt.Errorf("%w: an entry of %d bytes cannot hold %d", ErrCorrupt, r.length(), e.size)
-	}
-	payload := make([]byte, e.size)
-	return e, payload, inflate(payload, raw[e.header:])
-}
-
-// streamed is the size from which on Open does not hold an object in memory.
-const streamed = 1 << 20
-
-// Open returns a reader of an object and its size. Large objects are not held in memory.
-func (s *Store) Open(id ID) (Type, int64, io.ReadCloser, error) {
-	g, r, err := s.find(id)
-	if err != nil {
-		return 0, 0, nil, err
-	}
-	if r.depth() > 0 || r.size() < streamed {
-		_, data, err := s.Get(id)
-		return r.typ(), r.size(), io.NopCloser(bytes.NewReader(data)), err
-	}
-	body, err := openEntry(g, r)
-	if err != nil {
-		return 0, 0, nil, fmt.Errorf("pack: open %v %v: %w", r.typ(), id, err)
-	}
-	return r.typ(), r.size(), body, nil
 }
