@@ -75,7 +75,7 @@ func Map(ctx context.Context, log *Log, store *pack.Store, opt MapOptions) (*Map
 	}
 	m := &mapper{
 		store: store, opt: opt, layout: survey.layout(opt.Root),
-		alive: map[string]*life{}, lives: map[string][]*life{}, identities: map[string]Identity{},
+		alive: map[string]*life{}, outside: copies{}, lives: map[string][]*life{}, identities: map[string]Identity{},
 	}
 	if _, err := store.Put(pack.Tree, nil); err != nil { // a branch may be empty
 		return nil, err
@@ -101,6 +101,7 @@ type mapper struct {
 
 	alive   map[string]*life   // by path
 	lives   map[string][]*life // all of a path, in their order
+	outside copies             // of directories outside of all branches
 	commits []commit
 	large   []heldFile
 
@@ -199,7 +200,11 @@ func (m *mapper) directory(r *Record, c *DirChange) (hit bool, err error) {
 	case ok:
 		m.branch(r, c, root, kind)
 		return true, nil
-	case !m.layout.above(c.Path) || c.Action == origin.Modify:
+	case c.Action == origin.Modify:
+		return false, nil
+	}
+	m.outside.add(r.Number, c)
+	if !m.layout.above(c.Path) {
 		return false, nil
 	}
 	for _, b := range m.below(c.Path) {
@@ -263,7 +268,10 @@ func (m *mapper) below(dir string) []*life {
 func (m *mapper) source(p string, revision int64) index {
 	root, _, _, ok := m.layout.branchOf(p)
 	if !ok {
-		return none
+		if p, revision, ok = m.outside.source(p, revision); !ok {
+			return none
+		}
+		return m.source(p, revision)
 	}
 	for _, b := range slices.Backward(m.lives[root]) {
 		if b.from <= revision && revision <= b.to {

@@ -4,14 +4,35 @@ It shares no code with what it judges. Git's object format is gitformat(5) as ha
 """
 import hashlib
 import json
+import re
 import sys
 
 from svn import core, fs, repos
 
 
+# What "git fsck --strict" refuses: names that a file system may take for .git or .gitmodules.
+IGNORED = dict.fromkeys([*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF])
+NTFS = re.compile(rb"(\.git|git~1|\.gitmodules|gitmod~[1-4]|(?=.{8})(gi7eba|gi7eb|gi7e|gi7|gi|g)?~[1-9][0-9]*)[ .]*([:\\].*)?", re.I | re.S)
+
+
+def refused(name):
+    if name in (b".", b"..") or b"\0" in name:
+        return True
+    folded = name.decode("utf-8", "surrogateescape").translate(IGNORED).lower()
+    parts = [name[m.end():] for m in re.finditer(rb"^|\\", name)]
+    return folded in (".git", ".gitmodules") and name != b".gitmodules" or any(
+        NTFS.fullmatch(part) and name != b".gitmodules" for part in parts)
+
+
+def escape(name):
+    return b"".join(b"%%%02X" % c if i == 0 or c in b"\\%\0" else bytes([c]) for i, c in enumerate(name))
+
+
 def git_name(name):
-    """The name in a Git tree of a name in Subversion."""
-    return name
+    """The name in a Git tree of a name in Subversion: refused ones are escaped, and those that look escaped."""
+    plain = re.sub(rb"%([0-9A-F]{2})", lambda m: bytes([int(m[1], 16)]), name)
+    looks_escaped = name[:1] == b"%" and plain != name and escape(plain) == name and git_name(plain) != plain
+    return escape(name) if refused(name) or looks_escaped else name
 
 
 def object_id(kind, data):

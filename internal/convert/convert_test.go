@@ -1,0 +1,235 @@
+package convert
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"gantry/internal/gantrytest/svnfixture"
+	"gantry/internal/gantrytest/svnjudge"
+	"gantry/internal/history"
+	"gantry/internal/origin"
+	"gantry/internal/origin/svn"
+)
+
+// Each commit's tree is what libsvn says of its path and revision, every change has its commit, every living branch and
+// tag its ref, and Git finds nothing wrong: for whole texts and for deltas.
+func TestTreesAreSubversions(t *testing.T) {
+	t.Parallel()
+	for name, dump := range map[string][]byte{"standard": svnfixture.Standard().Bytes(), "traps": traps().Bytes(), "long texts": longTexts().Bytes()} {
+		repo := svnfixture.NewRepo(t)
+		repo.Load(t, dump)
+		for form, args := range map[string][]string{"format 2": nil, "format 3": {"--deltas"}} {
+			t.Run(name+"/"+form, func(t *testing.T) {
+				t.Parallel()
+				done := convertDump(t, repo.Dump(t, args...))
+				dir, mapFile := done.install(t)
+				commits, err := svnjudge.Open(t, repo.Dir).Check(t.Context(), mapFile, dir)
+				if err != nil {
+					t.Error(err)
+				}
+				if commits != int(done.result.Commits) || commits == 0 {
+					t.Errorf("%d commits judged, %d in the result", commits, done.result.Commits)
+				}
+				if r := done.result.Report; r.VerifiedTexts != r.Files || r.Files == 0 {
+					t.Errorf("%d of %d texts verified", r.VerifiedTexts, r.Files)
+				}
+			})
+		}
+	}
+}
+
+// converted is a conversion that has come to its end.
+type converted struct {
+	*Conversion
+	result  *Result
+	commits []history.Commit
+}
+
+func convertDump(t *testing.T, dump []byte) converted {
+	t.Helper()
+	staging := t.TempDir()
+	c, err := Open(t.Context(), Options{Dir: staging, Writer: "a", Journal: OpenFileJournal(filepath.Join(staging, "journal"))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	if err := c.Read(t.Context(), openDumpBytes(t, dump)); err != nil {
+		t.Fatal(err)
+	}
+	return mapped(t, c, MapOptions{})
+}
+
+func mapped(t *testing.T, c *Conversion, opt MapOptions) converted {
+	t.Helper()
+	done := converted{Conversion: c}
+	opt.Commit = func(c history.Commit) error {
+		done.commits = append(done.commits, c)
+		return nil
+	}
+	var err error
+	if done.result, err = c.Map(t.Context(), opt); err != nil {
+		t.Fatal(err)
+	}
+	return done
+}
+
+func openDumpBytes(t *testing.T, dump []byte) origin.PathSource {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "dump")
+	if err := os.WriteFile(file, dump, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	src, err := svn.OpenDump(t.Context(), file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { src.Close() })
+	return src
+}
+
+// install makes a bare repository of the result with git alone, checks it, and writes the map file.
+func (c converted) install(t *testing.T) (dir, mapFile string) {
+	t.Helper()
+	dir, mapFile = filepath.Join(t.TempDir(), "result.git"), filepath.Join(t.TempDir(), "map")
+	git(t, nil, "init", "--quiet", "--bare", dir)
+	var packed bytes.Buffer
+	if err := c.WritePack(t.Context(), &packed, c.result, nil); err != nil {
+		t.Fatal(err)
+	}
+	git(t, packed.Bytes(), "--git-dir", dir, "index-pack", "--strict", "--stdin")
+	var refs strings.Builder
+	for _, ref := range c.result.Refs {
+		fmt.Fprintf(&refs, "create %s %s\n", ref.Name, ref.ID)
+	}
+	git(t, []byte(refs.String()), "--git-dir", dir, "update-ref", "--stdin")
+	git(t, nil, "--git-dir", dir, "symbolic-ref", "HEAD", c.result.Head)
+	if out := git(t, nil, "--git-dir", dir, "fsck", "--strict", "--full", "--no-dangling"); out != "" {
+		t.Errorf("git fsck: %s", out)
+	}
+	var lines strings.Builder
+	for _, commit := range c.commits {
+		fmt.Fprintf(&lines, "%s\t%s\t%d\n", commit.ID, commit.Path, commit.Revision)
+	}
+	if err := os.WriteFile(mapFile, []byte(lines.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir, mapFile
+}
+
+func git(t *testing.T, stdin []byte, args ...string) string {
+	t.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Env = []string{"HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH"), "GIT_CONFIG_NOSYSTEM=1"}
+	cmd.Stdin = bytes.NewReader(stdin)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+func (c converted) refs() []string {
+	var names []string
+	for _, ref := range c.result.Refs {
+		names = append(names, ref.Name)
+	}
+	return names
+}
+
+// Refs of the standard fixture: living ones by their names, what ended below refs/archive unless it is reachable.
+func TestRefs(t *testing.T) {
+	t.Parallel()
+	done := convertDump(t, svnfixture.Standard().Bytes())
+	want := []string{
+		"refs/archive/branches/feature@17", "refs/archive/branches/stable@33", "refs/archive/tags/rc1@30",
+		"refs/heads/feature", "refs/heads/main", "refs/heads/stable", "refs/tags/v1.0", "refs/tags/v1.1",
+	}
+	if got := done.refs(); !slices.Equal(got, want) {
+		t.Errorf("refs:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if done.result.Head != "refs/heads/main" {
+		t.Errorf("HEAD is %s", done.result.Head)
+	}
+	dir, _ := done.install(t)
+	for ref, want := range map[string]string{"refs/tags/v1.0": "tag", "refs/tags/v1.1": "commit", "refs/archive/tags/rc1@30": "tag"} {
+		if got := strings.TrimSpace(git(t, nil, "--git-dir", dir, "cat-file", "-t", ref)); got != want {
+			t.Errorf("%s is a %s, want a %s", ref, got, want)
+		}
+	}
+}
+
+// An import that is stopped anywhere, any number of times, also by the death of the process, gives the same ids.
+func TestStopsDoNotShow(t *testing.T) {
+	t.Parallel()
+	dump := traps().Bytes()
+	whole := convertDump(t, dump)
+	head := whole.State().Head
+	for _, stops := range [][]int64{{1}, {2, 3, 4}, {7, 7, 7}, {5, 11, 17, 23}, {head - 1}, {head}} {
+		t.Run(fmt.Sprint(stops), func(t *testing.T) {
+			t.Parallel()
+			staging := t.TempDir()
+			open := func(writer int) *Conversion {
+				c, err := Open(t.Context(), Options{
+					Dir: staging, Writer: fmt.Sprintf("w%d", writer), Journal: OpenFileJournal(filepath.Join(staging, "journal")),
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return c
+			}
+			for i, stop := range stops {
+				c := open(i)
+				ctx, cancel := context.WithCancel(t.Context())
+				c.opt.Progress = func(p Progress) {
+					if p.Done >= stop {
+						cancel()
+					}
+				}
+				if i%2 == 1 { // it dies: nothing is written down at the end
+					c.opt.Journal = deadJournal{c.opt.Journal, ctx}
+				}
+				if err := c.Read(ctx, openDumpBytes(t, dump)); err == nil && stop < head {
+					t.Fatalf("not stopped at r%d", stop)
+				}
+				cancel()
+				c.Close()
+			}
+			c := open(len(stops))
+			defer c.Close()
+			if err := c.Read(t.Context(), openDumpBytes(t, dump)); err != nil {
+				t.Fatal(err)
+			}
+			again := mapped(t, c, MapOptions{})
+			if !slices.Equal(again.result.Refs, whole.result.Refs) {
+				t.Error("other refs than without stops")
+			}
+			if !slices.Equal(again.commits, whole.commits) {
+				t.Error("other commits than without stops")
+			}
+			if got, want := fmt.Sprint(again.result.Report), fmt.Sprint(whole.result.Report); got != want {
+				t.Errorf("report:\n%s\nwant:\n%s", got, want)
+			}
+			again.install(t)
+		})
+	}
+}
+
+// deadJournal keeps nothing once its owner is dead.
+type deadJournal struct {
+	Journal
+	owner context.Context
+}
+
+func (j deadJournal) Commit(ctx context.Context, state State, news News) error {
+	if err := j.owner.Err(); err != nil {
+		return err
+	}
+	return j.Journal.Commit(ctx, state, news)
+}
