@@ -104,12 +104,16 @@ func (s *Server) WaitForImport(repo string, timeout time.Duration) {
 // Refs lists all refs of a hosted repository and what they point at, as git sees them over HTTP.
 func (s *Server) Refs(repo string) string {
 	s.t.Helper()
-	address := strings.Replace(s.URL, "://", "://admin:"+s.Token+"@", 1) + "/" + repo + ".git"
-	cmd := exec.Command("git", "ls-remote", address)
+	cmd := exec.Command("git", "ls-remote", s.GitURL(repo))
 	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		s.t.Fatalf("git ls-remote of %s: %v\n%s", repo, err, out)
 	}
 	return string(out)
+}
+
+// GitURL is the address from which git clones a hosted repository, with the administrator's token in it.
+func (s *Server) GitURL(repo string) string {
+	return strings.Replace(s.URL, "://", "://admin:"+s.Token+"@", 1) + "/" + repo + ".git"
 }

@@ -3,7 +3,6 @@
 package gantrytest
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,16 +10,6 @@ import (
 	"sync"
 	"testing"
 )
-
-// Main runs the tests of a package that uses Build or Start, and removes the command afterwards. Call it from TestMain
-// and pass what it returns to os.Exit.
-func Main(m *testing.M) int {
-	code := m.Run()
-	if built.dir != "" {
-		os.RemoveAll(built.dir)
-	}
-	return code
-}
 
 // built is the command of this test process, made when it is first needed.
 var built struct {
@@ -40,6 +29,13 @@ func Build(t testing.TB) string {
 	return filepath.Join(built.dir, "gantry")
 }
 
+// Clean removes the command. It belongs at the end of TestMain in every package that uses Build or Start.
+func Clean() {
+	if built.dir != "" {
+		os.RemoveAll(built.dir)
+	}
+}
+
 func build() (dir string, err error) {
 	dir, err = os.MkdirTemp("", "gantrytest-")
 	if err != nil {
@@ -50,7 +46,7 @@ func build() (dir string, err error) {
 		args = append(args, "-race")
 	}
 	if out, err := exec.Command("go", append(args, "gantry/cmd/gantry")...).CombinedOutput(); err != nil {
-		return dir, errors.Join(fmt.Errorf("gantrytest: the command does not build: %w\n%s", err, out))
+		return dir, fmt.Errorf("gantrytest: the command does not build: %w\n%s", err, out)
 	}
 	return dir, nil
 }

@@ -21,12 +21,15 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Main runs a package's tests and stops the PostgreSQL server that they may have started. TestMain of a package that
-// calls Postgres is this and nothing else, unless it has more to clean up.
-func Main(m *testing.M) {
+// Main runs a package's tests, stops the PostgreSQL server that they may have started and calls the functions that clean
+// up what else they left. TestMain of a package that calls Postgres is this and nothing else.
+func Main(m *testing.M, clean ...func()) {
 	shared.allowed.Store(true)
 	code := m.Run()
 	shared.stop()
+	for _, f := range clean {
+		f()
+	}
 	os.Exit(code)
 }
 
