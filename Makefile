@@ -1,11 +1,11 @@
-# Targets: build, test (everything that must pass), lint, bench, fuzz. "make test" is all the set-up a clean clone needs.
+# Targets: build, test (everything that must pass), lint, kill, bench, fuzz. "make test" is all the set-up a clean clone needs.
 
 LINT_VERSION := v2.15.0
 CACHE        := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/gantry
 LINT         := $(CACHE)/golangci-lint-$(LINT_VERSION)/golangci-lint
 FUZZTIME     ?= 60s
 
-.PHONY: build test check lint unit bench fuzz packages
+.PHONY: build test check lint unit kill bench fuzz packages
 
 build:
 	go build -trimpath -o gantry ./cmd/gantry
@@ -23,8 +23,13 @@ lint: $(LINT)
 unit:
 	go test -race -timeout 20m ./...
 
+# What "unit" does a few times: imports on both databases, killed at fifty moments each.
+kill:
+	GANTRY_TEST_KILLS=50 go test -count=1 -timeout 60m -run TestKilledImportsGoOn -v ./internal/gantrytest
+
 bench:
 	go run ./bench/convert
+	go test -run '^$$' -bench . ./bench/load
 
 # Every fuzz target, one after the other; a plain test run already tries their seeds.
 fuzz:

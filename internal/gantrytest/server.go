@@ -172,3 +172,6 @@ func (s *Server) signal(sig syscall.Signal) {
 		s.t.Fatal(fmt.Errorf("gantrytest: %s: %w", sig, err))
 	}
 }
+
+// Pid is the process that runs now.
+func (s *Server) Pid() int { return s.cmd.Process.Pid }
