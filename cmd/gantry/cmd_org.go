@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gantry/internal/accounts"
+	"gantry/internal/server"
 )
 
 func newOrgCreate(con console) *cobra.Command {
@@ -17,16 +18,13 @@ func newOrgCreate(con console) *cobra.Command {
 		Args:  exactArgs("NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			in.Login = args[0]
-			services, err := openServices(cmd, con)
-			if err != nil {
-				return err
-			}
-			defer services.Close()
-			org, err := services.Accounts.CreateOrganization(cmd.Context(), in)
-			if err != nil {
-				return err
-			}
-			return printAccount(con, org, asJSON)
+			return withServices(cmd, con, func(services *server.Services) error {
+				org, err := services.Accounts.CreateOrganization(cmd.Context(), in)
+				if err != nil {
+					return err
+				}
+				return printAccount(con, org, asJSON)
+			})
 		},
 	}
 	cmd.Flags().StringVar(&in.Owner, "owner", "", "login of the user who owns it")

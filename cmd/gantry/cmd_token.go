@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gantry"
+	"gantry/internal/server"
 )
 
 func newTokenCreate(con console) *cobra.Command {
@@ -26,31 +27,28 @@ func newTokenCreate(con console) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			services, err := openServices(cmd, con)
-			if err != nil {
-				return err
-			}
-			defer services.Close()
-			user, err := services.Accounts.ByLogin(cmd.Context(), args[0])
-			if err != nil {
-				return fmt.Errorf("user %s: %w", args[0], err)
-			}
-			if user.Type != gantry.TypeUser {
-				return gantry.Errorf(gantry.Invalid, "token create", "%s is an organization: tokens belong to users", user.Login)
-			}
-			var until time.Time
-			if expires > 0 {
-				until = time.Now().Add(expires)
-			}
-			text, token, err := services.Auth.CreateToken(cmd.Context(), user.ID, set, note, until)
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return writeJSON(con.out, newTokenOutput(text, token, user))
-			}
-			fmt.Fprintln(con.out, text)
-			return nil
+			return withServices(cmd, con, func(services *server.Services) error {
+				user, err := services.Accounts.ByLogin(cmd.Context(), args[0])
+				if gantry.KindOf(err) == gantry.NotFound || err == nil && user.Type != gantry.TypeUser {
+					return gantry.Errorf(gantry.NotFound, "token create", "there is no user %s", args[0])
+				}
+				if err != nil {
+					return err
+				}
+				var until time.Time
+				if expires > 0 {
+					until = time.Now().Add(expires)
+				}
+				text, token, err := services.Auth.CreateToken(cmd.Context(), user.ID, set, note, until)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return writeJSON(con.out, newTokenOutput(text, token, user))
+				}
+				fmt.Fprintln(con.out, text)
+				return nil
+			})
 		},
 	}
 	cmd.Flags().StringVar(&scopes, "scopes", "", "scopes that the token has, separated by commas")

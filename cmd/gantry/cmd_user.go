@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gantry/internal/accounts"
+	"gantry/internal/server"
 )
 
 func newUserCreate(con console) *cobra.Command {
@@ -26,21 +27,18 @@ func newUserCreate(con console) *cobra.Command {
 					return err
 				}
 			}
-			services, err := openServices(cmd, con)
-			if err != nil {
-				return err
-			}
-			defer services.Close()
-			user, err := services.Accounts.CreateUser(cmd.Context(), in)
-			if err != nil {
-				return err
-			}
-			if passwordStdin {
-				if err := services.Auth.SetPassword(cmd.Context(), user.ID, password); err != nil {
-					return fmt.Errorf("user %s was created without a password: %w", user.Login, err)
+			return withServices(cmd, con, func(services *server.Services) error {
+				user, err := services.Accounts.CreateUser(cmd.Context(), in)
+				if err != nil {
+					return err
 				}
-			}
-			return printAccount(con, user, asJSON)
+				if passwordStdin {
+					if err := services.Auth.SetPassword(cmd.Context(), user.ID, password); err != nil {
+						return fmt.Errorf("user %s was created without a password: %w", user.Login, err)
+					}
+				}
+				return printAccount(con, user, asJSON)
+			})
 		},
 	}
 	cmd.Flags().StringVar(&in.Email, "email", "", "e-mail address")

@@ -70,7 +70,7 @@ func (c *conversion) run(ctx context.Context) (*convert.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer staging.Close()
+	defer staging.unlock()
 	lifted, err := lift.Open(ctx, from, lift.Options{
 		Dir:      staging.work(),
 		Writer:   strings.ToLower(rand.Text()),
@@ -250,7 +250,7 @@ func openStaging(dir string) (*staging, error) {
 
 func (s *staging) work() string    { return filepath.Join(s.dir, "work") }
 func (s *staging) journal() string { return filepath.Join(s.dir, "state.json") }
-func (s *staging) Close() error    { return s.lock.Close() }
+func (s *staging) unlock()         { s.lock.Close() }
 func (s *staging) remove() error   { return os.RemoveAll(s.dir) }
 
 // mapLines writes the file of --map; it takes its name when the conversion is complete.

@@ -66,7 +66,7 @@ func newRoot(con console) *cobra.Command {
 	root.SetErr(con.err)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.AddCommand(
-		newConvert(con),
+		newServe(con), newConvert(con),
 		group("user", "Manage users", newUserCreate(con)),
 		group("org", "Manage organizations", newOrgCreate(con)),
 		group("token", "Manage personal access tokens", newTokenCreate(con)),

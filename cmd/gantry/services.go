@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 
@@ -16,13 +17,17 @@ func databaseFlags(cmd *cobra.Command) {
 	config.AddFlags(cmd.Flags(), "data", "database")
 }
 
-// openServices opens the database that the settings name. Close what it returns.
-func openServices(cmd *cobra.Command, con console) (*server.Services, error) {
+// withServices runs fn on the database that the settings name.
+func withServices(cmd *cobra.Command, con console, fn func(*server.Services) error) error {
 	cfg, err := config.Load(cmd.Flags(), config.Environment)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return server.OpenServices(cmd.Context(), cfg, commandLog(con))
+	services, err := server.OpenServices(cmd.Context(), cfg, commandLog(con))
+	if err != nil {
+		return err
+	}
+	return errors.Join(fn(services), services.Close())
 }
 
 // commandLog is the log of a command that ends: only what somebody has to know.

@@ -146,7 +146,7 @@ func (h *Handler) refs(w http.ResponseWriter, r *http.Request, req request) {
 	if r.Method == http.MethodHead {
 		return
 	}
-	out := newReply(w)
+	out := newReply(w, nil)
 	first := "# service=" + name + "\n"
 	fmt.Fprintf(out, "%04x%s0000", len(first)+4, first)
 	if err := h.opt.Git.Advertise(r.Context(), svc, dir, r.Header.Get("Git-Protocol"), out); err != nil {
@@ -188,11 +188,11 @@ func (h *Handler) rpc(w http.ResponseWriter, r *http.Request, req request) {
 	defer done()
 
 	header(w, "application/x-"+req.file+"-result")
-	out := newReply(w)
+	out := newReply(w, body)
 	err = h.opt.Git.Serve(r.Context(), svc, dir, r.Header.Get("Git-Protocol"), body, out)
 	switch {
 	case err == nil:
-	case body.over && !out.begun:
+	case body.over.Load() && !out.begun:
 		h.fail(w, r, gantry.Errorf(gantry.TooLarge, "githttp", "The request is larger than the %d bytes that this server accepts.", limit))
 	default:
 		h.broke(r, out, err)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"gantry"
@@ -29,7 +30,7 @@ type body struct {
 	conn  *http.ResponseController
 	left  int64
 	bound bool
-	over  bool // more came than was allowed
+	over  atomic.Bool // more came than was allowed; git's input and output are copied by goroutines of their own
 }
 
 var errTooLarge = errors.New("the request is too large")
@@ -64,7 +65,8 @@ func (b *body) Read(p []byte) (int, error) {
 	b.extend()
 	n, err := b.r.Read(p)
 	if b.left -= int64(n); b.bound && b.left < 0 {
-		b.over, b.left = true, 0
+		b.left = 0
+		b.over.Store(true)
 		return 0, errTooLarge
 	}
 	if err != nil {
@@ -78,17 +80,21 @@ func (b *body) Read(p []byte) (int, error) {
 type reply struct {
 	w     http.ResponseWriter
 	conn  *http.ResponseController
+	body  *body // nil without one
 	begun bool
 }
 
 // newReply also lifts the server's bound on reading a whole request, which a clone may take longer than.
-func newReply(w http.ResponseWriter) *reply {
+func newReply(w http.ResponseWriter, b *body) *reply {
 	conn := http.NewResponseController(w)
 	_ = conn.SetReadDeadline(time.Time{})
-	return &reply{w: w, conn: conn}
+	return &reply{w: w, conn: conn, body: b}
 }
 
 func (out *reply) Write(p []byte) (int, error) {
+	if !out.begun && out.body != nil && out.body.over.Load() {
+		return 0, errTooLarge // git is about to say that its input ended early, which is not the reason
+	}
 	out.begun = true
 	_ = out.conn.SetWriteDeadline(time.Now().Add(idleTimeout))
 	n, err := out.w.Write(p)

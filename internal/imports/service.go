@@ -51,7 +51,7 @@ type Service struct {
 
 const (
 	jobWork  = "import"         // move an import on
-	jobClean = "import.cleanup" // delete the staging of an import that is gone
+	jobClean = "import-cleanup" // delete the staging of an import that is gone
 )
 
 // New makes a Service and registers its jobs with the queue. Run is to run beside the

@@ -1,4 +1,3 @@
-// Package server puts the parts together.
 package server
 
 import (
