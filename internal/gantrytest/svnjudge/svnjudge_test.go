@@ -2,6 +2,7 @@ package svnjudge_test
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -77,6 +78,48 @@ func TestQuestions(t *testing.T) {
 	}
 	if _, err := judge.Tree("trunk", 99); err == nil || !strings.Contains(err.Error(), "No such revision 99") {
 		t.Errorf("a revision that is not there: %v", err)
+	}
+}
+
+// Names that Git refuses are escaped in the one documented way.
+func TestNamesThatGitRefuses(t *testing.T) {
+	t.Parallel()
+	repo := svnfixture.NewRepo(t)
+	h := svnfixture.NewHistory(svnfixture.StandardUUID)
+	nodes := []svnfixture.Node{svnfixture.Mkdir("trunk")}
+	git := t.TempDir()
+	run(t, "", "git", "init", "--quiet", "--bare", git)
+	var entries strings.Builder
+	for name, want := range map[string]string{
+		".git":          "%2Egit",
+		".Git. ":        "%2EGit. ",
+		"git~1":         "%67it~1",
+		"GITMOD~3":      "%47ITMOD~3",
+		".gitmodules":   ".gitmodules",
+		".gitmodules:x": "%2Egitmodules:x",
+		".gi\u200ct":    "%2Egi\u200ct",
+		`a\.git`:        "%61%5C.git",
+		"%2Egit":        "%252Egit",
+		"%41":           "%41",
+		"100% sure":     "100% sure",
+		"git":           "git",
+		".gitignore":    ".gitignore",
+		"gi7eba~10":     "gi7eba~10",
+		"gi7eba~1":      "%67i7eba~1",
+	} {
+		nodes = append(nodes, svnfixture.Put("trunk/"+name, "x"))
+		fmt.Fprintf(&entries, "100644 blob c1b0730e0133447badcfd47fd144e254807b06e1\t%s\x00", want)
+	}
+	h.Commit("a", "", nodes...)
+	repo.Load(t, h.Bytes())
+	mktree := exec.CommandContext(t.Context(), "git", "-C", git, "mktree", "--missing", "-z")
+	mktree.Stdin = strings.NewReader(entries.String())
+	want, err := mktree.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tree, err := svnjudge.Open(t, repo.Dir).Tree("trunk", 1); tree != strings.TrimSpace(string(want)) || err != nil {
+		t.Errorf("the tree is %s, %v; git says %s", tree, err, want)
 	}
 }
 
