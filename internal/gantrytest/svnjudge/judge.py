@@ -12,7 +12,7 @@ from svn import core, fs, repos
 
 # What "git fsck --strict" refuses: names that a file system may take for .git or .gitmodules.
 IGNORED = dict.fromkeys([*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF])
-NTFS = re.compile(rb"(\.git|git~1|\.gitmodules|gitmod~[1-4]|(?=.{8})(gi7eba|gi7eb|gi7e|gi7|gi|g)?~[1-9][0-9]*)[ .]*([:\\].*)?", re.I | re.S)
+NTFS = re.compile(rb"(\.git|git~1|\.gitmodules|gitmod~[1-4]|(?=[^ .:]{8}(?!\d))(gi7eba|gi7eb|gi7e|gi7|gi|g)?~[1-9][0-9]*)[ .]*([:\\].*)?", re.I | re.S)
 
 
 def refused(name):
