@@ -85,7 +85,7 @@ func (c *conversion) run(ctx context.Context) (*convert.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	report, err := c.land(ctx, git, lifted, authors)
+	report, err := c.land(ctx, lifted, authors)
 	if err := errors.Join(err, lifted.Close()); err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func (c *conversion) run(ctx context.Context) (*convert.Report, error) {
 }
 
 // land reads, maps and installs.
-func (c *conversion) land(ctx context.Context, git *gitdir.Git, lifted lift.Lift, authors authorMap) (*convert.Report, error) {
+func (c *conversion) land(ctx context.Context, lifted lift.Lift, authors authorMap) (*convert.Report, error) {
 	if err := lifted.Read(ctx); err != nil {
 		return nil, err
 	}
@@ -114,15 +114,7 @@ func (c *conversion) land(ctx context.Context, git *gitdir.Git, lifted lift.Lift
 	if err != nil {
 		return nil, err
 	}
-	refs := make([]gitdir.Ref, len(result.Refs))
-	for i, r := range result.Refs {
-		refs[i] = gitdir.Ref{Name: r.Name, ID: r.ID}
-	}
-	installation := gitdir.Installation{Refs: refs, Head: result.Head}
-	if len(refs) > 0 {
-		installation.Pack = func(ctx context.Context, w io.Writer) error { return lifted.WritePack(ctx, w, result, nil) }
-	}
-	if err := git.Install(ctx, c.dir, installation); err != nil {
+	if err := lifted.Install(ctx, c.dir, result); err != nil {
 		return nil, err
 	}
 	return &result.Report, lines.keep()

@@ -129,18 +129,17 @@ func (c *Conversion) Projects(ctx context.Context) ([]string, error) {
 
 // WritePack writes a complete pack of everything that a result's refs reach and that the receiver does not have.
 // have tells what it has (with all that it refers to); nil: nothing.
-func (c *Conversion) WritePack(ctx context.Context, w io.Writer, result *Result, have func(pack.ID) bool) error {
+func (c *Conversion) WritePack(ctx context.Context, w io.Writer, result *Result, have func(pack.ID) bool) (pack.CopyResult, error) {
 	roots := make([]pack.ID, len(result.Refs))
 	for i, ref := range result.Refs {
 		roots[i] = ref.ID
 	}
-	_, err := pack.Copy(ctx, w, c.store, roots, pack.CopyOptions{
+	return pack.Copy(ctx, w, c.store, roots, pack.CopyOptions{
 		Have: have,
 		Progress: func(done, total uint32) {
 			c.report(Progress{Phase: Packing, Done: int64(done), Total: int64(total)})
 		},
 	})
-	return err
 }
 
 // Close releases the staging directory's files. What was read since the last checkpoint is lost.

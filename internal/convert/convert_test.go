@@ -100,7 +100,7 @@ func (c converted) install(t *testing.T) (dir, mapFile string) {
 	dir, mapFile = filepath.Join(t.TempDir(), "result.git"), filepath.Join(t.TempDir(), "map")
 	git(t, nil, "init", "--quiet", "--bare", dir)
 	var packed bytes.Buffer
-	if err := c.WritePack(t.Context(), &packed, c.result, nil); err != nil {
+	if _, err := c.WritePack(t.Context(), &packed, c.result, nil); err != nil {
 		t.Fatal(err)
 	}
 	git(t, packed.Bytes(), "--git-dir", dir, "index-pack", "--strict", "--stdin")

@@ -72,6 +72,9 @@ type Lift interface {
 	// WritePack writes a complete pack of all that a result's refs reach without what the receiver has.
 	WritePack(ctx context.Context, w io.Writer, result *convert.Result, has map[pack.ID]bool) error
 
+	// Install makes a result the complete new bare repository at dir, which must not exist or be empty.
+	Install(ctx context.Context, dir string, result *convert.Result) error
+
 	io.Closer
 }
 
@@ -84,6 +87,15 @@ func Open(ctx context.Context, from Origin, opt Options) (Lift, error) {
 		return openRepository(ctx, from, opt)
 	}
 	return nil, gantry.Errorf(gantry.Invalid, "lift.Open", "%s repositories are recognised but cannot be read by this version of Gantry; Git and Subversion can", from.VCS)
+}
+
+// installation is what a result consists of, but for its objects.
+func installation(result *convert.Result) gitdir.Installation {
+	in := gitdir.Installation{Head: result.Head}
+	for _, ref := range result.Refs {
+		in.Refs = append(in.Refs, gitdir.Ref{Name: ref.Name, ID: ref.ID})
+	}
+	return in
 }
 
 func revision(n int64) string { return strconv.FormatInt(n, 10) }

@@ -78,5 +78,20 @@ func (p *paths) Map(ctx context.Context, opt MapOptions) (*convert.Result, error
 }
 
 func (p *paths) WritePack(ctx context.Context, w io.Writer, result *convert.Result, has map[pack.ID]bool) error {
-	return p.Conversion.WritePack(ctx, w, result, func(id pack.ID) bool { return has[id] })
+	_, err := p.Conversion.WritePack(ctx, w, result, func(id pack.ID) bool { return has[id] })
+	return err
+}
+
+// Install writes the index itself: every object was made, and hashed, here.
+func (p *paths) Install(ctx context.Context, dir string, result *convert.Result) error {
+	in := installation(result)
+	if len(in.Refs) > 0 {
+		var copied pack.CopyResult
+		in.Pack = func(ctx context.Context, w io.Writer) (err error) {
+			copied, err = p.Conversion.WritePack(ctx, w, result, nil)
+			return err
+		}
+		in.Index = func(w io.Writer) error { return copied.WriteIndex(w) }
+	}
+	return p.opt.Git.Install(ctx, dir, in)
 }

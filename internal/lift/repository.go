@@ -266,4 +266,13 @@ func (r *repository) WritePack(ctx context.Context, w io.Writer, result *convert
 	return git.PackWriter(r.opt.Git, r.dir(), tips, have, progress)(ctx, w)
 }
 
+// Install leaves it to git to index and check the pack: its objects are a stranger's.
+func (r *repository) Install(ctx context.Context, dir string, result *convert.Result) error {
+	in := installation(result)
+	if len(in.Refs) > 0 {
+		in.Pack = func(ctx context.Context, w io.Writer) error { return r.WritePack(ctx, w, result, nil) }
+	}
+	return r.opt.Git.Install(ctx, dir, in)
+}
+
 func (r *repository) Close() error { return nil }
