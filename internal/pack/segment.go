@@ -26,6 +26,7 @@ type segment struct {
 	journalLength int64
 	journalTail   []byte
 	synced        Segment
+	failed        error // of a sync: what is durable is not known any more
 }
 
 func dataPath(dir, name string) string    { return filepath.Join(dir, name+".objects") }
@@ -39,11 +40,11 @@ func sortedPath(dir, name string, journalLength int64) string {
 // createSegment makes the files of a new segment. An os.ErrExist means that the name is taken.
 func createSegment(dir, name string) (*segment, error) {
 	const flags = os.O_CREATE | os.O_EXCL | os.O_RDWR
-	data, err := os.OpenFile(dataPath(dir, name), flags, 0o644)
+	data, err := os.OpenFile(dataPath(dir, name), flags, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	journal, err := os.OpenFile(journalPath(dir, name), flags, 0o644)
+	journal, err := os.OpenFile(journalPath(dir, name), flags, 0o600)
 	if err != nil {
 		return nil, errors.Join(err, data.Close())
 	}
@@ -206,14 +207,15 @@ func (g *segment) flush() error {
 // sync makes the segment durable up to here.
 func (g *segment) sync() error {
 	now := g.extent()
-	if g.journal == nil || now == g.synced {
-		return nil
+	if g.failed != nil || g.journal == nil || now == g.synced {
+		return g.failed
 	}
 	if err := g.flush(); err != nil {
 		return err
 	}
-	if err := errors.Join(g.data.Sync(), g.journal.Sync()); err != nil {
-		return err
+	// The kernel tells of a failed write once only: after that, another sync proves nothing.
+	if g.failed = errors.Join(g.data.Sync(), g.journal.Sync()); g.failed != nil {
+		return g.failed
 	}
 	g.synced = now
 	return nil

@@ -33,7 +33,7 @@ const perPrefix = 8
 // writeSorted sorts records in place and writes them to a new file at path, by way of a temporary one.
 func writeSorted(path, temporary string, records []record) error {
 	slices.SortFunc(records, func(a, b record) int { return bytes.Compare(a[:20], b[:20]) })
-	f, err := os.Create(temporary)
+	f, err := os.OpenFile(temporary, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}

@@ -57,7 +57,6 @@ type Store struct {
 	hash       hash.Hash
 	deflater   *deflater
 	scratch    []byte
-	failed     error // of a sync: what is durable is not known any more
 }
 
 // OpenStore opens the store in dir with what segments say is valid, none for a new one. Writer is a word that no other
@@ -67,7 +66,7 @@ func OpenStore(dir, writer string, segments []Segment, opt Options) (*Store, err
 	if opt.CacheBytes == 0 {
 		opt.CacheBytes = 96 << 20
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("pack: open store: %w", err)
 	}
 	s := &Store{
@@ -151,7 +150,8 @@ func (s *Store) PutDelta(t Type, base ID, gitDelta, full []byte) (ID, error) {
 		return Zero, putError(t, id, err)
 	}
 	// Literal bytes deflate about as well in a delta as in the whole text, so the sizes before it compare well.
-	if len(gitDelta) < len(full)/2 && len(full) <= maxDeltified && b.depth() < maxDepth && b.typ() == t {
+	pays := len(gitDelta) < len(full)/2
+	if pays && max(b.size(), int64(len(full))) <= maxDeltified && b.depth() < maxDepth && b.typ() == t {
 		header := appendEntryHeader(s.scratch[:0], refDelta, int64(len(gitDelta)))
 		header = append(header, base[:]...)
 		err = s.append(id, t, b.depth()+1, header, gitDelta, int64(len(full)))
@@ -165,7 +165,8 @@ func (s *Store) PutDelta(t Type, base ID, gitDelta, full []byte) (ID, error) {
 	return id, nil
 }
 
-// maxDeltified is the largest object that is stored as a delta: to read it, it has to be in memory.
+// maxDeltified is the largest object that is stored as a delta, or that a delta is stored against: to read the one, both
+// have to be in memory.
 const maxDeltified = 32 << 20
 
 func putError(t Type, id ID, err error) error { return fmt.Errorf("pack: put %v %v: %w", t, id, err) }
@@ -299,15 +300,12 @@ func (s *Store) grow() (*segment, error) {
 func (s *Store) Sync() ([]Segment, error) {
 	var extents []Segment
 	for _, g := range s.segments {
-		if s.failed == nil {
-			s.failed = g.sync()
+		if err := g.sync(); err != nil {
+			return nil, fmt.Errorf("pack: sync %s: %w", g.name, err)
 		}
 		if e := g.extent(); e.IndexLength > 0 {
 			extents = append(extents, e)
 		}
-	}
-	if s.failed != nil {
-		return nil, fmt.Errorf("pack: sync: %w", s.failed)
 	}
 	return extents, nil
 }

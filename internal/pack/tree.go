@@ -54,11 +54,11 @@ func TreeEntries(data []byte) iter.Seq2[TreeEntry, error] {
 	}
 }
 
-// Text is what a name may be given as.
-type Text interface{ ~string | ~[]byte }
+// Name is what the name of an entry may be given as.
+type Name interface{ ~string | ~[]byte }
 
 // AppendTreeEntry appends an entry's bytes to a tree's.
-func AppendTreeEntry[N Text](dst []byte, mode uint32, name N, id ID) []byte {
+func AppendTreeEntry[N Name](dst []byte, mode uint32, name N, id ID) []byte {
 	dst = strconv.AppendUint(dst, uint64(mode), 8)
 	dst = append(dst, ' ')
 	dst = append(dst, name...)
@@ -67,7 +67,7 @@ func AppendTreeEntry[N Text](dst []byte, mode uint32, name N, id ID) []byte {
 }
 
 // CompareEntries orders entries the way Git sorts a tree: by bytes, a directory as if its name ended in a slash.
-func CompareEntries[A, B Text](a A, aDir bool, b B, bDir bool) int {
+func CompareEntries[A, B Name](a A, aDir bool, b B, bDir bool) int {
 	n := min(len(a), len(b))
 	for i := range n {
 		if a[i] != b[i] {
@@ -78,7 +78,7 @@ func CompareEntries[A, B Text](a A, aDir bool, b B, bDir bool) int {
 }
 
 // endByte is the byte at i of a name as it is sorted: after its end comes the slash of a directory, then nothing.
-func endByte[N Text](name N, i int, dir bool) int {
+func endByte[N Name](name N, i int, dir bool) int {
 	switch {
 	case i < len(name):
 		return int(name[i])
