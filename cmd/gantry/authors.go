@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -15,6 +16,9 @@ import (
 
 // authorMap gives authors at the origin their Git identities.
 type authorMap = map[lift.Author]history.Identity
+
+// byteOrderMark is what spreadsheets begin a file with.
+const byteOrderMark = "\xef\xbb\xbf"
 
 var authorColumns = []string{"remote_id", "remote_name", "email", "name"}
 
@@ -35,8 +39,12 @@ func parseAuthors(name string, r io.Reader) (authorMap, error) {
 	refuse := func(line int, format string, args ...any) error {
 		return gantry.Errorf(gantry.Invalid, "authors", "%s: line %d: %s", name, line, fmt.Sprintf(format, args...))
 	}
+	text := bufio.NewReader(r)
+	if mark, _ := text.Peek(len(byteOrderMark)); string(mark) == byteOrderMark {
+		_, _ = text.Discard(len(byteOrderMark)) // it was peeked at
+	}
 	authors := authorMap{}
-	rows := csv.NewReader(r)
+	rows := csv.NewReader(text)
 	rows.FieldsPerRecord = len(authorColumns)
 	for first := true; ; first = false {
 		row, err := rows.Read()

@@ -147,7 +147,10 @@ func (c *conversion) locate(ctx context.Context, out *egress.Egress, hostKeys []
 	if c.password != "" {
 		creds.Password = c.password
 	}
-	found, err := detect.Detect(ctx, detect.Options{Address: address, Credentials: creds, HostKeys: hostKeys, Hint: c.vcs, Egress: out, Log: c.log})
+	if c.vcs != "" {
+		return lift.Origin{VCS: c.vcs, Address: address, Credentials: creds}, nil
+	}
+	found, err := detect.Detect(ctx, detect.Options{Address: address, Credentials: creds, HostKeys: hostKeys, Egress: out, Log: c.log})
 	if err != nil {
 		return lift.Origin{}, err
 	}

@@ -84,7 +84,7 @@ func (o *convertOutput) line(p convert.Progress, now time.Time) string {
 	}
 	unit := units[p.Phase]
 	fmt.Fprintf(&b, " %s", unit)
-	if p.Bytes > 0 {
+	if p.Phase == convert.Reading && p.Bytes > 0 {
 		fmt.Fprintf(&b, ", %s", formatBytes(p.Bytes))
 	}
 	elapsed := now.Sub(o.begun)
