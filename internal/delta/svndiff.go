@@ -53,7 +53,7 @@ func (d *SVNDiff) Next() (*Window, error) {
 			return nil, err
 		}
 	}
-	if _, err := d.r.Peek(1); err == io.EOF {
+	if _, err := d.r.Peek(1); errors.Is(err, io.EOF) {
 		return nil, io.EOF
 	}
 	lastOffset := d.window.SourceOffset
@@ -197,7 +197,7 @@ func resize(b []byte, n int) []byte {
 
 // cutShort makes an early end of the stream a fault of the svndiff; other errors are those of the connection.
 func cutShort(err error) error {
-	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return corrupt("svndiff: ends in the middle of a window")
 	}
 	return fmt.Errorf("delta: read svndiff: %w", err)
@@ -240,7 +240,7 @@ func (d *SVNDiff) ApplyTo(w io.Writer, base io.ReaderAt) (int64, error) {
 	var total int64
 	for {
 		window, err := d.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return total, nil
 		}
 		if err != nil {
@@ -248,7 +248,7 @@ func (d *SVNDiff) ApplyTo(w io.Writer, base io.ReaderAt) (int64, error) {
 		}
 		view = resize(view, window.SourceLen)
 		if n, err := base.ReadAt(view, window.SourceOffset); n < len(view) {
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				err = corrupt("svndiff: the source ends before its view of %d bytes at %d", window.SourceLen, window.SourceOffset)
 			}
 			return total, err

@@ -65,7 +65,7 @@ func transcode(stream, base []byte) (target, gitDelta []byte, err error) {
 	b := NewBuilder(nil, int64(len(base)))
 	for {
 		w, err := d.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return target, b.Finish(), nil
 		}
 		if err != nil {
@@ -358,7 +358,7 @@ func BenchmarkTranscode(b *testing.B) {
 				text = text[:0]
 				for {
 					w, err := d.Next()
-					if err == io.EOF {
+					if errors.Is(err, io.EOF) {
 						break
 					}
 					if err != nil {

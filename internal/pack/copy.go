@@ -216,6 +216,8 @@ func (w *packWriter) finish() error {
 	}
 	w.checksum = ID(w.sum.Sum(nil))
 	w.size += int64(len(w.checksum))
-	w.buf.Write(w.checksum[:])
+	if _, err := w.buf.Write(w.checksum[:]); err != nil {
+		return err
+	}
 	return w.buf.Flush()
 }

@@ -3,6 +3,7 @@ package pack
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/adler32"
 	"io"
@@ -103,7 +104,7 @@ func (a *appender) Write(p []byte) (int, error) {
 }
 
 func newDeflater() *deflater {
-	// The levels are valid, and appenders do not fail: there are no errors here nor below.
+	// The levels are valid: there are no errors.
 	small, _ := zlib.NewWriterLevel(nil, smallLevel)
 	large, _ := zlib.NewWriterLevel(nil, largeLevel)
 	return &deflater{small: small, large: large}
@@ -120,8 +121,10 @@ func (d *deflater) append(dst, data []byte) []byte {
 	}
 	d.out.p = dst
 	w.Reset(&d.out)
-	w.Write(data)
-	w.Close()
+	_, err := w.Write(data)
+	if err = errors.Join(err, w.Close()); err != nil {
+		panic(err) // an appender does not fail
+	}
 	dst, d.out.p = d.out.p, nil
 	return dst
 }
@@ -163,7 +166,7 @@ func inflate(dst, packed []byte) error {
 	}
 	if err != nil {
 		f.z = nil
-		return fmt.Errorf("%w: inflate: %v", ErrCorrupt, err)
+		return fmt.Errorf("%w: inflate: %w", ErrCorrupt, err)
 	}
 	return nil
 }

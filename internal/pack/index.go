@@ -20,14 +20,19 @@ type indexEntry struct {
 const farOffset = 1 << 31
 
 // WriteIndex writes the index (version 2) of the pack that was copied.
-func (r *CopyResult) WriteIndex(w io.Writer) error {
+func (r *CopyResult) WriteIndex(w io.Writer) (err error) {
 	slices.SortFunc(r.entries, func(a, b indexEntry) int { return bytes.Compare(a.id[:], b.id[:]) })
 	sum := sha1.New()
 	out := bufio.NewWriterSize(io.MultiWriter(sum, w), 256<<10)
+	put := func(p []byte) {
+		if err == nil {
+			_, err = out.Write(p)
+		}
+	}
 	var word []byte
 	put32 := func(n uint32) {
 		word = binary.BigEndian.AppendUint32(word[:0], n)
-		out.Write(word)
+		put(word)
 	}
 	put32(0xff744f63) // "\377tOc"
 	put32(2)
@@ -39,7 +44,7 @@ func (r *CopyResult) WriteIndex(w io.Writer) error {
 		put32(uint32(n))
 	}
 	for i := range r.entries {
-		out.Write(r.entries[i].id[:])
+		put(r.entries[i].id[:])
 	}
 	for i := range r.entries {
 		put32(r.entries[i].crc)
@@ -57,11 +62,12 @@ func (r *CopyResult) WriteIndex(w io.Writer) error {
 		put32(uint32(offset >> 32))
 		put32(uint32(offset))
 	}
-	out.Write(r.Checksum[:])
-	// The checksum is of what has been flushed; a bufio.Writer keeps its first error for Flush.
-	if err := out.Flush(); err != nil {
-		return err
+	put(r.Checksum[:])
+	if err == nil {
+		err = out.Flush() // sum has seen everything only then
 	}
-	_, err := w.Write(sum.Sum(nil))
+	if err == nil {
+		_, err = w.Write(sum.Sum(nil))
+	}
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -40,18 +41,22 @@ func writeSorted(path, temporary string, records []record) error {
 	defer os.Remove(temporary) // in vain once it was renamed
 	sum := crc32.NewIEEE()
 	w := bufio.NewWriterSize(f, 1<<18)
-	both := io.MultiWriter(w, sum)
-	io.WriteString(both, sortedMagic)
+	put := func(p []byte) {
+		if err == nil {
+			_, err = w.Write(p)
+		}
+	}
+	sum.Write([]byte(sortedMagic))
+	put([]byte(sortedMagic))
 	for i := range records {
-		both.Write(records[i][:])
+		sum.Write(records[i][:])
+		put(records[i][:])
 	}
-	w.Write(sum.Sum(nil))
-	// A bufio.Writer keeps its first error for Flush.
-	if err := w.Flush(); err != nil {
-		f.Close()
-		return err
+	put(sum.Sum(nil))
+	if err == nil {
+		err = w.Flush()
 	}
-	if err := f.Close(); err != nil {
+	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
 	return os.Rename(temporary, path)

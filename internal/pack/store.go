@@ -154,8 +154,7 @@ func (s *Store) PutDelta(t Type, base ID, gitDelta, full []byte) (ID, error) {
 	if pays && max(b.size(), int64(len(full))) <= maxDeltified && b.depth() < maxDepth && b.typ() == t {
 		header := appendEntryHeader(s.scratch[:0], refDelta, int64(len(gitDelta)))
 		header = append(header, base[:]...)
-		err = s.append(id, t, b.depth()+1, header, gitDelta, int64(len(full)))
-		s.remember(id, t, full)
+		err = s.append(id, t, b.depth()+1, header, gitDelta, full)
 	} else {
 		err = s.putFull(id, t, full)
 	}
@@ -171,35 +170,27 @@ const maxDeltified = 32 << 20
 
 func putError(t Type, id ID, err error) error { return fmt.Errorf("pack: put %v %v: %w", t, id, err) }
 
-func (s *Store) putFull(id ID, t Type, data []byte) error {
-	header := appendEntryHeader(s.scratch[:0], t, int64(len(data)))
-	if err := s.append(id, t, 0, header, data, int64(len(data))); err != nil {
-		return err
-	}
-	s.remember(id, t, data)
-	return nil
+func (s *Store) putFull(id ID, t Type, full []byte) error {
+	return s.append(id, t, 0, appendEntryHeader(s.scratch[:0], t, int64(len(full))), full, full)
 }
 
-// append deflates a text behind an entry's header, which lies in scratch, and stores the entry.
-func (s *Store) append(id ID, t Type, depth int, header, text []byte, size int64) error {
+// append stores an object: an entry of a header, which lies in scratch, and a payload, which is deflated.
+func (s *Store) append(id ID, t Type, depth int, header, payload, full []byte) error {
 	g, err := s.grow()
 	if err != nil {
 		return err
 	}
-	s.scratch = s.deflater.append(header, text)
+	s.scratch = s.deflater.append(header, payload)
 	offset := g.length
 	if err := g.append(s.scratch); err != nil {
 		return err
 	}
-	g.commit(newRecord(id, t, depth, offset, size, int64(len(s.scratch))))
-	return nil
-}
-
-// remember caches a text that is likely to be the base of the next version.
-func (s *Store) remember(id ID, t Type, data []byte) {
-	if (t == Blob || t == Tree) && s.cache.takes(int64(len(data))) {
-		s.cache.add(id, t, bytes.Clone(data))
+	g.commit(newRecord(id, t, depth, offset, int64(len(full)), int64(len(s.scratch))))
+	// The text is likely to be the base of the next version.
+	if (t == Blob || t == Tree) && s.cache.takes(int64(len(full))) {
+		s.cache.add(id, t, bytes.Clone(full))
 	}
+	return nil
 }
 
 // sum is Sum with the writer's own hash.

@@ -54,13 +54,12 @@ type object struct {
 // not is not, and files of earlier owners stay as they were.
 func TestStoreSurvivesKills(t *testing.T) {
 	t.Parallel()
+	root := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
-		dir, err := os.MkdirTemp("", "store")
-		if err != nil {
-			t.Fatal(err)
-		}
+		dir := filepath.Join(root, "store")
 		defer os.RemoveAll(dir)
 		var (
+			err            error
 			segments       []Segment
 			synced, unsafe = map[ID]object{}, map[ID]object{} // put, and durable or not
 			all            []ID

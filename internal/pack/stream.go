@@ -27,7 +27,7 @@ func openEntry(g *segment, r record) (io.ReadCloser, error) {
 	}
 	z, err := zlib.NewReader(in)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %v", ErrCorrupt, err)
+		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
 	return &body{z, r.size()}, nil
 }
@@ -47,7 +47,7 @@ func (b *body) Read(p []byte) (int, error) {
 	case err == io.EOF && b.left > 0:
 		return n, fmt.Errorf("pack: %w: %d bytes are missing", ErrCorrupt, b.left)
 	case err != nil && err != io.EOF:
-		return n, fmt.Errorf("pack: %w: %v", ErrCorrupt, err)
+		return n, fmt.Errorf("pack: %w: %w", ErrCorrupt, err)
 	}
 	return n, err
 }

@@ -23,10 +23,10 @@ func TestCompareEntries(t *testing.T) {
 			}
 			return name + "\x00"
 		}
-		got, want := CompareEntries(a, aDir, []byte(b), bDir), 0
-		// The plain rule sees the byte after the shorter name only.
+		got := CompareEntries(a, aDir, []byte(b), bDir)
+		// Git looks no further than the byte after the shorter name.
 		n := min(len(a), len(b)) + 1
-		want = cmp.Compare(sorted(a, aDir)[:min(n, len(a)+1)], sorted(b, bDir)[:min(n, len(b)+1)])
+		want := cmp.Compare(sorted(a, aDir)[:min(n, len(a)+1)], sorted(b, bDir)[:min(n, len(b)+1)])
 		if cmp.Compare(got, 0) != want {
 			t.Fatalf("%d, want %d", got, want)
 		}
@@ -36,8 +36,11 @@ func TestCompareEntries(t *testing.T) {
 func TestTreeEntries(t *testing.T) {
 	t.Parallel()
 	want := []TreeEntry{
-		{ModeFile, []byte("a"), Sum(Blob, nil)}, {ModeExec, []byte("b c"), Sum(Blob, nil)},
-		{ModeLink, []byte("l"), Sum(Blob, nil)}, {ModeTree, []byte("t"), EmptyTree}, {ModeGitlink, []byte("u"), EmptyTree},
+		{ModeFile, []byte("a"), Sum(Blob, nil)},
+		{ModeExec, []byte("b c"), Sum(Blob, nil)},
+		{ModeLink, []byte("l"), Sum(Blob, nil)},
+		{ModeTree, []byte("t"), EmptyTree},
+		{ModeGitlink, []byte("u"), EmptyTree},
 	}
 	var data []byte
 	for _, e := range want {
