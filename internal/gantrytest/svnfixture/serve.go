@@ -2,13 +2,11 @@ package svnfixture
 
 import (
 	"bytes"
-	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -21,36 +19,40 @@ type User struct{ Name, Password string }
 // users only they may, by CRAM-MD5. It returns the server's host and port.
 func Serve(t testing.TB, root string, users ...User) (addr string) {
 	t.Helper()
-	access := "read"
-	if len(users) > 0 {
-		access = "none"
+	if len(users) == 0 {
+		return serve(t, root, "anon-access = read\n", nil)
 	}
-	return serve(t, root, access, users)
+	return serve(t, root, "anon-access = none\npassword-db = passwd\n", map[string]string{"passwd": passwords(users)})
 }
 
-// ServeOpen is Serve for users and for anonymous readers alike.
-func ServeOpen(t testing.TB, root string, users ...User) (addr string) {
+// ServeAuthz is Serve for users and for everybody else alike, as far as a file of path rules lets them read.
+func ServeAuthz(t testing.TB, root, authz string, users ...User) (addr string) {
 	t.Helper()
-	return serve(t, root, "read", users)
+	return serve(t, root, "anon-access = read\npassword-db = passwd\nauthz-db = authz\n",
+		map[string]string{"passwd": passwords(users), "authz": authz})
 }
 
-func serve(t testing.TB, root, anonymous string, users []User) string {
+func passwords(users []User) string {
+	text := "[users]\n"
+	for _, u := range users {
+		text += u.Name + " = " + u.Password + "\n"
+	}
+	return text
+}
+
+// serve runs a server with general settings and the files that they name.
+func serve(t testing.TB, root, settings string, files map[string]string) string {
 	t.Helper()
 	program, err := exec.LookPath("svnserve")
 	if err != nil {
 		t.Skip("svnserve is not installed")
 	}
 	dir := t.TempDir()
-	var passwords strings.Builder
-	passwords.WriteString("[users]\n")
-	for _, u := range users {
-		fmt.Fprintf(&passwords, "%s = %s\n", u.Name, u.Password)
+	conf := filepath.Join(dir, "svnserve.conf")
+	if err := os.WriteFile(conf, []byte("[general]\nauth-access = read\nrealm = fixture\n"+settings), 0o600); err != nil {
+		t.Fatal(err)
 	}
-	conf := fmt.Sprintf("[general]\nanon-access = %s\nauth-access = read\nrealm = fixture\n", anonymous)
-	if len(users) > 0 {
-		conf += "password-db = passwd\n"
-	}
-	for name, text := range map[string]string{"passwd": passwords.String(), "svnserve.conf": conf} {
+	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +63,7 @@ func serve(t testing.TB, root, anonymous string, users []User) string {
 		addr := freeAddr(t)
 		host, port, _ := net.SplitHostPort(addr)
 		cmd := exec.Command(program, "--daemon", "--foreground", "--listen-host", host, "--listen-port", port,
-			"--root", root, "--config-file", filepath.Join(dir, "svnserve.conf"))
+			"--root", root, "--config-file", conf)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // it forks for each connection
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)

@@ -36,7 +36,7 @@ func TestServe(t *testing.T) {
 		{"anonymous", Serve(t, r.Root), nil, true},
 		{"login needed", Serve(t, r.Root, User{"alice", "secret"}), nil, false},
 		{"login given", Serve(t, r.Root, User{"alice", "secret"}), []string{"--username", "alice", "--password", "secret"}, true},
-		{"both allowed", ServeOpen(t, r.Root, User{"alice", "secret"}), nil, true},
+		{"both allowed", ServeAuthz(t, r.Root, "[/]\n* = r\n", User{"alice", "secret"}), nil, true},
 	} {
 		args := append([]string{"ls", "--non-interactive", "--no-auth-cache", "--config-dir", t.TempDir(), "svn://" + tt.addr + "/repo"}, tt.args...)
 		out, err := exec.Command("svn", args...).CombinedOutput()

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -97,6 +98,22 @@ func TestDump(t *testing.T) {
 	}
 }
 
+// svnrdump writes the same history in its own way: other headers, other order.
+func TestDumpOfSvnrdump(t *testing.T) {
+	t.Parallel()
+	r := svnfixture.NewStandardRepo(t)
+	if _, err := exec.LookPath("svnrdump"); err != nil {
+		t.Skip("svnrdump is not installed")
+	}
+	dump, err := exec.Command("svnrdump", "dump", "-q", "--non-interactive", "--config-dir", t.TempDir(), r.URL()).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(replay(t, openDump(t, r.Dump(t))).trees, replay(t, openDump(t, dump)).trees); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestRevisionProps(t *testing.T) {
 	t.Parallel()
 	h := svnfixture.NewHistory(svnfixture.StandardUUID)
@@ -152,12 +169,13 @@ func TestDumpPartial(t *testing.T) {
 	}
 }
 
+// Format 1 has no UUID.
 func TestDerivedUUID(t *testing.T) {
 	t.Parallel()
 	const named = "UUID: " + svnfixture.StandardUUID + "\n\n"
 	h := svnfixture.NewHistory(svnfixture.StandardUUID)
 	uuid := func() string {
-		return openDump(t, bytes.Replace(h.Bytes(), []byte(named), nil, 1)).Info().UUID
+		return openDump(t, bytes.Replace(h.Bytes(), []byte("2\n\n"+named), []byte("1\n\n"), 1)).Info().UUID
 	}
 	before := uuid()
 	h.Commit("alice", "Begin")

@@ -166,7 +166,7 @@ func TestAuthentication(t *testing.T) {
 	r := svnfixture.NewRepo(t)
 	r.Commit(t, "alice", "Begin", "mkdir", "trunk")
 	user := svnfixture.User{Name: "alice", Password: "open sesame"}
-	locked, open, anonymous := svnfixture.Serve(t, r.Root, user), svnfixture.ServeOpen(t, r.Root, user), svnfixture.Serve(t, r.Root)
+	locked, open, anonymous := svnfixture.Serve(t, r.Root, user), svnfixture.ServeAuthz(t, r.Root, "[/]\n* = r\n", user), svnfixture.Serve(t, r.Root)
 	for _, tt := range []struct {
 		name  string
 		addr  string
@@ -196,6 +196,33 @@ func TestAuthentication(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// Where a server shows more to a user than to everybody, all of it is read; a path of which nobody else may know is asked
+// for again after the log-in.
+func TestPathRules(t *testing.T) {
+	t.Parallel()
+	r := svnfixture.NewStandardRepo(t)
+	user := svnfixture.User{Name: "alice", Password: "open sesame"}
+	addr := svnfixture.ServeAuthz(t, r.Root, "[/]\n* = r\n[/trunk/src]\n* =\nalice = r\n", user)
+	opt := options(t, addr, "/repo")
+	m := newModel()
+	if err := dial(t, opt).Replay(context.Background(), 1, 5, m); err != nil {
+		t.Fatal(err)
+	}
+	if m.tree["trunk/README"].Text == "" || m.tree["trunk/src/main.c"].Text != "" {
+		t.Error("the rules do not hide what they should")
+	}
+	hidden := options(t, addr, "/repo/trunk/src")
+	if _, err := Dial(context.Background(), hidden); !errors.Is(err, origin.ErrAuthRequired) {
+		t.Errorf("got %v", err)
+	}
+	opt.Credentials = origin.Credentials{Username: user.Name, Password: user.Password}
+	judge(t, r, "", replay(t, dial(t, opt)))
+	hidden.Credentials = opt.Credentials
+	if got := dial(t, hidden).Info().Path; got != "trunk/src" {
+		t.Errorf("path is %q", got)
 	}
 }
 
