@@ -2,8 +2,10 @@ package auth
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"gantry"
@@ -24,8 +26,8 @@ func (s *Service) CreateToken(ctx context.Context, userID int64, scopes gantry.S
 			wrong = append(wrong, gantry.FieldError{Resource: "OauthAccess", Field: "scopes", Code: gantry.InvalidField, Message: "there is no scope " + string(scope)})
 		}
 	}
-	if len(note) > maxNote || !utf8.ValidString(note) {
-		wrong = append(wrong, gantry.FieldError{Resource: "OauthAccess", Field: "note", Code: gantry.InvalidField, Message: "note may have up to 255 bytes"})
+	if len(note) > maxNote || !utf8.ValidString(note) || strings.ContainsFunc(note, unicode.IsControl) {
+		wrong = append(wrong, gantry.FieldError{Resource: "OauthAccess", Field: "note", Code: gantry.InvalidField, Message: "note may have up to 255 bytes and no control characters"})
 	}
 	if expired(*t, now) {
 		wrong = append(wrong, gantry.FieldError{Resource: "OauthAccess", Field: "expires_at", Code: gantry.InvalidField, Message: "expires_at is in the past"})

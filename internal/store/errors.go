@@ -20,11 +20,12 @@ var uniques = map[string]gantry.FieldError{
 	"repositories_name": {Resource: "Repository", Field: "name"},
 }
 
-// PostgreSQL's names for errors that running the transaction again may cure (its manual, appendix A).
+// PostgreSQL's names for errors that mean something to us (its manual, appendix A).
 const (
 	pgUniqueViolation      = "23505"
 	pgSerializationFailure = "40001"
 	pgDeadlock             = "40P01"
+	pgNotText              = "22021"
 )
 
 // translate gives errors of both engines one meaning. What it does not know it leaves as it is, and so internal.
@@ -60,4 +61,10 @@ func conflict(index string, err error) error {
 func retryable(err error) bool {
 	var pg *pgconn.PgError
 	return errors.As(err, &pg) && (pg.Code == pgSerializationFailure || pg.Code == pgDeadlock)
+}
+
+// holdsNoText reports whether PostgreSQL refused a text for holding NUL or not being UTF-8. No record has such a text.
+func holdsNoText(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && pg.Code == pgNotText
 }

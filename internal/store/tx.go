@@ -82,7 +82,7 @@ func first[T any](tx *Tx, scan func(*sql.Rows) (T, error), query string, args ..
 // one is first for a record that callers name: without a row it is NotFound, in words that name it.
 func one[T any](tx *Tx, what string, scan func(*sql.Rows) (T, error), query string, args ...any) (*T, error) {
 	value, err := first(tx, scan, query, args...)
-	if errors.Is(err, sql.ErrNoRows) {
+	if errors.Is(err, sql.ErrNoRows) || holdsNoText(err) {
 		return nil, gantry.Errorf(gantry.NotFound, "", "there is no such %s", what)
 	}
 	if err != nil {

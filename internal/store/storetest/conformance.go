@@ -119,7 +119,9 @@ func testAccounts(b *bundle) {
 		return nil
 	})
 	b.refused(gantry.NotFound, func(tx *store.Tx) error { _, err := tx.Account(a.ID + 1); return err })
-	b.refused(gantry.NotFound, func(tx *store.Tx) error { _, err := tx.AccountByLogin("ad"); return err })
+	for _, login := range []string{"ad", "", "ada\x00", "\xff"} { // the last two come from addresses that people send
+		b.refused(gantry.NotFound, func(tx *store.Tx) error { _, err := tx.AccountByLogin(login); return err })
+	}
 
 	for field, other := range map[string]gantry.Account{
 		"login": {Type: gantry.TypeOrganization, Login: "ADA", CreatedAt: when, UpdatedAt: when},
