@@ -39,14 +39,14 @@ type service struct {
 	accounts *accounts.Service
 	auth     *auth.Service
 	repos    *repos.Service
-	db       string
+	handler  http.Handler // without the validation of responses
 }
 
 // start runs a service; edit changes the options of its edge.
 func start(t testing.TB, edit func(*api.Options)) *service {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	log := slog.New(slog.NewTextHandler(io.Discard, nil))
+	log := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug}))
 	dir := t.TempDir()
 	db := storetest.Open(t, storetest.SQLite(t))
 	git, err := gitdir.New(gitdir.Options{})
@@ -83,12 +83,18 @@ func start(t testing.TB, edit func(*api.Options)) *service {
 	opt.URLs = api.URLs{API: s.url, Web: s.url}
 	watch.handler, err = api.New(opt)
 	check(t, err)
+	s.handler = watch.handler
 	server.Config.Handler = watch
 	server.Start()
 
 	var running sync.WaitGroup
-	running.Go(func() { _ = queue.Run(ctx) })
-	running.Go(func() { _ = work.Run(ctx) })
+	for _, run := range []func(context.Context) error{queue.Run, work.Run} {
+		running.Go(func() {
+			if err := run(ctx); err != nil && ctx.Err() == nil {
+				t.Errorf("a worker of the service ended: %v", err)
+			}
+		})
+	}
 	t.Cleanup(func() {
 		server.Close()
 		check(t, queue.Stop(context.Background()))
