@@ -6,6 +6,7 @@ import (
 
 	"gantry"
 	"gantry/internal/accounts"
+	"gantry/internal/auth"
 )
 
 func (a *API) getUser(c *call) (reply, error) {
@@ -140,6 +141,11 @@ func (a *API) createUser(c *call) (reply, error) {
 	}
 	if err := decode(c, "User", &in); err != nil {
 		return reply{}, err
+	}
+	if in.Password != nil { // before there is a user who could not be made again
+		if err := auth.CheckPassword(*in.Password); err != nil {
+			return reply{}, err
+		}
 	}
 	account, err := a.Accounts.CreateUser(c.r.Context(), accounts.NewUser{
 		Login: first(in.Login), Name: first(in.Name), Email: first(in.Email), SiteAdmin: in.SiteAdmin,

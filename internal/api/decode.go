@@ -18,13 +18,26 @@ func decode(c *call, resource string, into any) error {
 	if err != nil {
 		return err
 	}
+	return decodeObject(body, resource, into)
+}
+
+// decodeOptional is decode for operations whose body may be missing.
+func decodeOptional(c *call, resource string, into any) error {
+	body, err := readBody(c)
+	if err != nil || len(bytes.TrimSpace(body)) == 0 {
+		return err
+	}
+	return decodeObject(body, resource, into)
+}
+
+func decodeObject(body []byte, resource string, into any) error {
 	if !json.Valid(body) {
 		return &protocolError{status: http.StatusBadRequest, message: "Problems parsing JSON"}
 	}
 	if bytes.TrimLeft(body, " \t\r\n")[0] != '{' {
 		return &protocolError{status: http.StatusBadRequest, message: "Body should be a JSON object"}
 	}
-	err = json.Unmarshal(body, into)
+	err := json.Unmarshal(body, into)
 	var mismatch *json.UnmarshalTypeError
 	if errors.As(err, &mismatch) {
 		field, _, _ := strings.Cut(mismatch.Field, ".")
@@ -34,14 +47,6 @@ func decode(c *call, resource string, into any) error {
 		return gantry.Errorf(gantry.Internal, "api", "decode a valid body: %w", err)
 	}
 	return nil
-}
-
-// decodeOptional is decode for operations whose body may be missing.
-func decodeOptional(c *call, resource string, into any) error {
-	if c.r.ContentLength == 0 {
-		return nil
-	}
-	return decode(c, resource, into)
 }
 
 func readBody(c *call) ([]byte, error) {

@@ -25,14 +25,22 @@ const (
 	maxPassword = 1024 // bytes; a bound on the work that a stranger can ask for
 )
 
+// CheckPassword reports why a text cannot be a password, nil when it can.
+func CheckPassword(password string) error {
+	if len(password) >= minPassword && len(password) <= maxPassword {
+		return nil
+	}
+	return &gantry.Error{Kind: gantry.Invalid, Op: "auth.CheckPassword", Fields: []gantry.FieldError{{
+		Resource: "User", Field: "password", Code: gantry.InvalidField,
+		Message: fmt.Sprintf("a password has %d to %d bytes", minPassword, maxPassword),
+	}}}
+}
+
 // SetPassword gives a user a password. The earlier one ends at once.
 func (s *Service) SetPassword(ctx context.Context, userID int64, password string) error {
 	const op = "auth.SetPassword"
-	if len(password) < minPassword || len(password) > maxPassword {
-		return &gantry.Error{Kind: gantry.Invalid, Op: op, Fields: []gantry.FieldError{{
-			Resource: "User", Field: "password", Code: gantry.InvalidField,
-			Message: fmt.Sprintf("a password has %d to %d bytes", minPassword, maxPassword),
-		}}}
+	if err := CheckPassword(password); err != nil {
+		return err
 	}
 	hash, err := s.passwords.hash(ctx, password)
 	if err != nil {
