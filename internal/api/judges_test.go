@@ -209,16 +209,31 @@ func settle(t *testing.T, j judge, repo string) *old.Import {
 	return nil
 }
 
+// The origins of this file let one user in.
+const originUser, originPassword = "reader", "letmein"
+
+// logIn waits until an import asks for credentials, and sends them.
+func logIn(t *testing.T, j judge, repo string) {
+	t.Helper()
+	if imp := settle(t, j, repo); imp.GetStatus() != "auth_failed" {
+		t.Fatalf("without credentials: %v", imp)
+	}
+	imp, _, err := j.update(repo, old.Import{VCSUsername: old.String(originUser), VCSPassword: old.String(originPassword)})
+	check(t, err)
+	if imp.GetStatus() != "detecting" {
+		t.Errorf("with credentials: %v", imp)
+	}
+}
+
 // Published clients start, watch, change and cancel imports with all eight operations, and follow what they are told.
 func TestPublishedClientsImport(t *testing.T) {
 	t.Parallel()
-	const user, secret = "reader", "letmein"
 	origins := map[string]struct {
 		vcs, url string
 		author   string // remote name of one
 	}{
-		"git":        {"git", gitOrigin(t, user, secret), "Ann Author"},
-		"subversion": {"subversion", svnOrigin(t, user, secret), "bob"},
+		"git":        {"git", gitOrigin(t), "Ann Author"},
+		"subversion": {"subversion", svnOrigin(t), "bob"},
 	}
 	judges := map[string]struct {
 		lenient bool
@@ -242,15 +257,7 @@ func TestPublishedClientsImport(t *testing.T) {
 				if answer.StatusCode != 201 || answer.Header.Get("Location") != url || imp.GetURL() != url || imp.GetStatus() != "importing" {
 					t.Fatalf("started: %d, Location %q, %v", answer.StatusCode, answer.Header.Get("Location"), imp)
 				}
-				if imp = settle(t, j, repo); imp.GetStatus() != "auth_failed" {
-					t.Fatalf("without credentials: %v", imp)
-				}
-				user, secret := user, secret
-				imp, _, err = j.update(repo, old.Import{VCSUsername: &user, VCSPassword: &secret})
-				check(t, err)
-				if imp.GetStatus() != "detecting" {
-					t.Errorf("with credentials: %v", imp)
-				}
+				logIn(t, j, repo)
 				if imp = settle(t, j, repo); imp.GetStatus() != "complete" || imp.GetVCS() != from.vcs || imp.HasLargeFiles == nil {
 					t.Fatalf("imported: %v", imp)
 				}
@@ -298,6 +305,7 @@ func TestPublishedClientsImport(t *testing.T) {
 				if imp.GetStatus() != "importing" || answer.Header.Get("Location") != url {
 					t.Errorf("restarted: %v, Location %q", imp, answer.Header.Get("Location"))
 				}
+				logIn(t, j, repo) // credentials are not kept after an import is complete
 				if imp = settle(t, j, repo); imp.GetStatus() != "complete" {
 					t.Fatalf("restarted: %v", imp)
 				}
@@ -345,7 +353,7 @@ func git(t testing.TB, dir string, args ...string) string {
 }
 
 // gitOrigin serves a small repository over HTTP by git's own server program, to one user.
-func gitOrigin(t *testing.T, user, secret string) (url string) {
+func gitOrigin(t *testing.T) (url string) {
 	t.Helper()
 	root := t.TempDir()
 	git(t, root, "init", "-q", "-b", "main", "app.git")
@@ -359,7 +367,7 @@ func gitOrigin(t *testing.T, user, secret string) (url string) {
 	check(t, err)
 	backend := &cgi.Handler{Path: program, Args: []string{"http-backend"}, Env: []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1"}}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if u, p, _ := r.BasicAuth(); u != user || p != secret {
+		if user, password, _ := r.BasicAuth(); user != originUser || password != originPassword {
 			w.Header().Set("WWW-Authenticate", `Basic realm="origin"`)
 			w.WriteHeader(http.StatusUnauthorized)
 			return
@@ -371,8 +379,8 @@ func gitOrigin(t *testing.T, user, secret string) (url string) {
 }
 
 // svnOrigin serves a history with branches and tags by svnserve, to one user.
-func svnOrigin(t *testing.T, user, secret string) (url string) {
+func svnOrigin(t *testing.T) (url string) {
 	t.Helper()
 	repo := svnfixture.NewStandardRepo(t)
-	return "svn://" + svnfixture.Serve(t, repo.Root, svnfixture.User{Name: user, Password: secret}) + "/repo"
+	return "svn://" + svnfixture.Serve(t, repo.Root, svnfixture.User{Name: originUser, Password: originPassword}) + "/repo"
 }
