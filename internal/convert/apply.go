@@ -2,6 +2,7 @@ package convert
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -317,8 +318,7 @@ func (a *applier) newText(c *origin.Change, old history.Entry, props fileProps) 
 }
 
 func (a *applier) found(f history.LargeFile) {
-	if !a.known[f] {
-		a.known[f] = true
+	if !a.known[f] && !slices.Contains(a.record.Large, f) {
 		a.record.Large = append(a.record.Large, f)
 	}
 }

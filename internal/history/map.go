@@ -174,6 +174,9 @@ func (m *mapper) revision(r *Record) error {
 		mapped = mapped || hit
 	}
 	for _, b := range m.touched {
+		if b.to < r.Number { // ended by the revision that began it
+			continue
+		}
 		if err := m.commit(r, b); err != nil {
 			return fmt.Errorf("history: map r%d: %w", r.Number, err)
 		}

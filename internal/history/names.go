@@ -33,7 +33,7 @@ func isPlain(name string) bool {
 		return false
 	}
 	switch name[0] {
-	case '.', 'g', 'G', '%':
+	case '.', 'g', 'G', '~', '%':
 		return false
 	}
 	for i := range len(name) {
