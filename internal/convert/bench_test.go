@@ -41,7 +41,7 @@ func BenchmarkConvert(b *testing.B) {
 			b.Fatal(err)
 		}
 		rate("map")
-		if err := c.WritePack(b.Context(), io.Discard, result, nil); err != nil {
+		if _, err := c.WritePack(b.Context(), io.Discard, result, nil); err != nil {
 			b.Fatal(err)
 		}
 		rate("pack")
