@@ -53,7 +53,7 @@ func (d *SVNDiff) Next() (*Window, error) {
 			return nil, err
 		}
 	}
-	if _, err := d.r.Peek(1); errors.Is(err, io.EOF) {
+	if _, err := d.r.Peek(1); err == io.EOF {
 		return nil, io.EOF
 	}
 	lastOffset := d.window.SourceOffset
@@ -197,11 +197,20 @@ func resize(b []byte, n int) []byte {
 
 // cutShort makes an early end of the stream a fault of the svndiff; other errors are those of the connection.
 func cutShort(err error) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+	switch err { //nolint:errorlint // an error that wraps one of these is the reader's own
+	case io.EOF, io.ErrUnexpectedEOF:
 		return corrupt("svndiff: ends in the middle of a window")
 	}
-	return fmt.Errorf("delta: read svndiff: %w", err)
+	return &readError{err}
 }
+
+// readError is an error of the reader. It is everything that this is, except io.EOF: a connection that broke off and
+// says so by wrapping io.EOF would otherwise look like the end of the stream, and the text would silently be short.
+type readError struct{ err error }
+
+func (e *readError) Error() string        { return "delta: read svndiff: " + e.err.Error() }
+func (e *readError) Is(target error) bool { return target != io.EOF && errors.Is(e.err, target) }
+func (e *readError) As(target any) bool   { return errors.As(e.err, target) }
 
 // readInt reads an integer: seven bits to a byte, the highest first, the top bit set on all but the last.
 func readInt(r io.ByteReader) (int64, error) {

@@ -290,9 +290,13 @@ func TestSVNDiffKeepsTheReadersError(t *testing.T) {
 	t.Parallel()
 	lost := errors.New("connection lost")
 	for _, stream := range []string{"", "SVN", "SVN\x00", "SVN\x00\x00\x00"} {
-		r := io.MultiReader(strings.NewReader(stream), iotest.ErrReader(lost))
-		if _, err := NewSVNDiff(r).Next(); !errors.Is(err, lost) {
+		r := io.MultiReader(strings.NewReader(stream), iotest.ErrReader(fmt.Errorf("%w: %w", lost, io.EOF)))
+		_, err := NewSVNDiff(r).Next()
+		if !errors.Is(err, lost) {
 			t.Errorf("after %q: %v", stream, err)
+		}
+		if errors.Is(err, io.EOF) {
+			t.Errorf("after %q: looks like the end of the stream", stream)
 		}
 	}
 }

@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
+	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -59,6 +62,77 @@ func TestCopyWithoutBase(t *testing.T) {
 	repository, _ := install(t, s, CopyOptions{}, only)
 	git(t, repository, "update-ref", "HEAD", only.String())
 	git(t, repository, "fsck", "--strict", "--full")
+}
+
+// The oldest commit has the newest text, whose base is met later, and a file too large to be copied in one piece.
+func TestCopyBasesFirst(t *testing.T) {
+	t.Parallel()
+	s := openStore(t, t.TempDir(), "a", nil)
+	s.maxObjects = 3 // so that bases are in other segments, too
+	versions := []text{{data: []byte(strings.Repeat("some text\n", 100))}}
+	versions[0].id = must[ID](t)(s.Put(Blob, versions[0].data))
+	for i := range 10 {
+		before := versions[i]
+		data := append(bytes.Clone(before.data), fmt.Sprintln(i)...)
+		versions = append(versions, text{must[ID](t)(s.PutDelta(Blob, before.id, editDelta(before.data, data), data)), data})
+	}
+	random := make([]byte, 3*maxRaw)
+	rand.NewChaCha8([32]byte{2}).Read(random)
+	large := must[ID](t)(s.PutStream(Blob, int64(len(random)), bytes.NewReader(random)))
+
+	parent := ""
+	var head ID
+	for i, v := range slices.Backward(versions) {
+		tree := AppendTreeEntry(nil, ModeFile, "a", v.id)
+		tree = AppendTreeEntry(tree, ModeExec, "large", large)
+		commit := fmt.Appendf(nil, "tree %v\n%sauthor A <a@example.org> %d +0000\ncommitter A <a@example.org> %[3]d +0000\n\nBack\n",
+			must[ID](t)(s.Put(Tree, tree)), parent, 1000-i)
+		head = must[ID](t)(s.Put(Commit, commit))
+		parent = fmt.Sprintf("parent %v\n", head)
+	}
+	repository, result := install(t, s, CopyOptions{}, head)
+	git(t, repository, "update-ref", "HEAD", head.String())
+	git(t, repository, "fsck", "--strict", "--full")
+	if result.Objects != 11+11+12 {
+		t.Errorf("%d objects", result.Objects)
+	}
+	deltas := 0
+	for line := range strings.Lines(git(t, repository, "verify-pack", "-v", "objects/pack/pack-"+result.Checksum.String()+".idx")) {
+		if len(strings.Fields(line)) == 7 { // with depth and base
+			deltas++
+		}
+	}
+	if deltas != 10 {
+		t.Errorf("%d deltas were kept of 10", deltas)
+	}
+}
+
+// Offsets from 2 GiB on are in a table of their own.
+func TestIndexOfALargePack(t *testing.T) {
+	t.Parallel()
+	var r CopyResult
+	want := map[string]bool{}
+	for i, offset := range []int64{12, farOffset - 1, farOffset, 1 << 32, 1 << 40} {
+		id := Sum(Blob, []byte{byte(i)})
+		r.entries = append(r.entries, indexEntry{id, uint32(i), offset})
+		want[fmt.Sprintf("%d %v (%08x)", offset, id, i)] = true
+	}
+	var idx bytes.Buffer
+	if err := r.WriteIndex(&idx); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("git", "show-index")
+	cmd.Stdin = &idx
+	out := must[[]byte](t)(cmd.Output())
+	for line := range strings.Lines(string(out)) {
+		if line = strings.TrimSpace(line); !want[line] {
+			t.Errorf("git reads %q", line)
+		}
+		delete(want, line)
+	}
+	if len(want) > 0 {
+		t.Errorf("git does not find %v", want)
+	}
 }
 
 func TestCopyLeavesOutWhatTheReceiverHas(t *testing.T) {
