@@ -170,3 +170,22 @@ func TestDefaultsRoundTrip(t *testing.T) {
 		}
 	}
 }
+
+// The operator's manual lists every setting as it is.
+func TestDocumented(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../docs/operating.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range Keys() {
+		value := ""
+		if k.Default != "" {
+			value = "`" + k.Default + "`"
+		}
+		row := "| `" + k.Name + "` | " + value + " | " + k.Help + " |"
+		if !strings.Contains(string(text), row) {
+			t.Errorf("docs/operating.md has no row\n%s", row)
+		}
+	}
+}

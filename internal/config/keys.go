@@ -60,7 +60,7 @@ func Keys() []Key {
 			field: func(c *Config) any { return &c.Metrics }, check: checkMetrics,
 		},
 		{
-			Name: "log_level", Default: "INFO", Help: "debug, info, warn or error",
+			Name: "log_level", Default: "info", Help: "debug, info, warn or error",
 			field: func(c *Config) any { return &c.LogLevel },
 		},
 		{
