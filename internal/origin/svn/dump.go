@@ -110,16 +110,17 @@ func (d *Dump) replay(ctx context.Context, r *dumpReader, first, last int64, out
 	sending := false
 	for {
 		rec, err := r.next()
-		if err != nil && !errors.Is(err, io.EOF) {
+		ended := errors.Is(err, io.EOF)
+		if err != nil && !ended {
 			return err
 		}
-		if sending && (err != nil || rec.kind == recordRevision) {
+		if sending && (ended || rec.kind == recordRevision) {
 			if err := out.end(); err != nil {
 				return err
 			}
 			sending = false
 		}
-		if err != nil || rec.kind == recordRevision && rec.number > last {
+		if ended || rec.kind == recordRevision && rec.number > last {
 			return nil
 		}
 		switch {

@@ -250,7 +250,7 @@ func TestDumpStops(t *testing.T) {
 	t.Parallel()
 	d := openDump(t, svnfixture.Standard().Bytes())
 	stop := errors.New("stop")
-	if err := d.Replay(context.Background(), 1, 10, failingSink{stop}); err != stop {
+	if err := d.Replay(context.Background(), 1, 10, failingSink{stop}); err == nil || err.Error() != stop.Error() {
 		t.Errorf("got %v", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())

@@ -42,7 +42,7 @@ func (e *editor) command() error {
 		return err
 	}
 	if string(word) == "failure" {
-		return e.fail()
+		return e.s.readFailure() // in place of a command
 	}
 	do, known := editCommands[string(word)]
 	if !known {
@@ -84,15 +84,6 @@ var editCommands = map[string]func(*editor) error{
 }
 
 func (e *editor) pass() error { return nil }
-
-// fail reads a failure that came in place of a command.
-func (e *editor) fail() error {
-	fault, err := e.s.failure()
-	if err != nil {
-		return err
-	}
-	return fault
-}
 
 // abort reads why the server gives a revision up.
 func (e *editor) abort() error {

@@ -41,10 +41,10 @@ func (f *failure) Error() string {
 func (f *failure) Unwrap() error { return f.meaning }
 
 func (f *failure) kind() gantry.Kind {
-	switch f.meaning {
-	case origin.ErrNotFound:
+	switch {
+	case errors.Is(f.meaning, origin.ErrNotFound):
 		return gantry.NotFound
-	case origin.ErrAuthFailed, origin.ErrAuthRequired:
+	case errors.Is(f.meaning, origin.ErrAuthFailed), errors.Is(f.meaning, origin.ErrAuthRequired):
 		return gantry.Unauthenticated
 	}
 	return gantry.Invalid
@@ -56,9 +56,9 @@ func answered(err error, code int64) bool {
 	return errors.As(err, &f) && f.code == code
 }
 
-// failure reads the rest of a failure's list: a chain of errors, outermost first. The innermost message tells most, and
-// the first code that means something to an import says what the failure is.
-func (s *Session) failure() (*failure, error) {
+// readFailure reads the rest of a failure after its word and returns it: a chain of errors, outermost first. The
+// innermost message tells most, and the first code that means something to an import says what the failure is.
+func (s *Session) readFailure() error {
 	f := &failure{message: "an error without a description"}
 	err := s.wire.each(func() error {
 		if err := s.wire.open(); err != nil {
@@ -80,7 +80,13 @@ func (s *Session) failure() (*failure, error) {
 		}
 		return s.wire.close()
 	})
-	return f, err
+	if err != nil {
+		return err
+	}
+	if err := s.wire.close(); err != nil {
+		return err
+	}
+	return f
 }
 
 func (s *Session) meaning(code int64) error {

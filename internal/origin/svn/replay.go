@@ -2,6 +2,7 @@ package svn
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"gantry/internal/origin"
@@ -15,13 +16,15 @@ func (s *Session) Replay(ctx context.Context, first, last int64, sink origin.Sin
 			return nil
 		}
 		err := s.replayRange(first, last, sink)
-		if answered(err, codeUnknownCommand) {
+		if errors.Is(err, errNoReplayRange) {
 			s.opt.Log.Info("the server has no replay-range, so revisions are asked for one by one", "url", s.opt.URL.String())
 			return s.replayEach(first, last, sink)
 		}
 		return err
 	})
 }
+
+var errNoReplayRange = errors.New("svn: the server does not know replay-range")
 
 // replayRange has the server send all revisions in one go.
 func (s *Session) replayRange(first, last int64, sink origin.Sink) error {
@@ -33,6 +36,9 @@ func (s *Session) replayRange(first, last int64, sink origin.Sink) error {
 	}
 	for rev := first; rev <= last; rev++ {
 		props, err := s.revprops()
+		if rev == first && answered(err, codeUnknownCommand) {
+			return errNoReplayRange
+		}
 		if err != nil {
 			return fmt.Errorf("r%d: %w", rev, err)
 		}
@@ -59,14 +65,7 @@ func (s *Session) revprops() (props []origin.Prop, err error) {
 		}
 		return props, s.wire.close()
 	case "failure":
-		fault, err := s.failure()
-		if err != nil {
-			return nil, err
-		}
-		if err := s.wire.close(); err != nil {
-			return nil, err
-		}
-		return nil, fault
+		return nil, s.readFailure()
 	}
 	return nil, malformedf("%q came for a revision", word)
 }

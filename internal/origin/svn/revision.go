@@ -56,7 +56,7 @@ func cleanPath(path string) (string, error) {
 		return "", nil
 	}
 	if len(path) > maxPath || strings.Count(path, "/") >= maxDepth {
-		return "", fmt.Errorf("a path is longer or deeper than Gantry reads: %.100q...", path)
+		return "", fmt.Errorf("a path is longer or deeper than Gantry reads: %.100q", path)
 	}
 	for name := range strings.SplitSeq(path, "/") {
 		if name == "" || name == "." || name == ".." || strings.IndexByte(name, 0) >= 0 {

@@ -71,7 +71,7 @@ func Dial(ctx context.Context, opt Options) (*Session, error) {
 	s.conn = conn
 	s.wire = newWire(timedConn{conn, opt.IdleTimeout})
 	if err := s.do(ctx, "svn.Dial", s.begin); err != nil {
-		s.Close()
+		_ = s.Close()
 		return nil, err
 	}
 	return s, nil
@@ -134,7 +134,7 @@ func (s *Session) do(ctx context.Context, op string, f func() error) error {
 	cancelled := !stop()
 	var answer *failure
 	answered := errors.As(err, &answer)
-	if cancelled || err != nil && !(answered && !answer.final) {
+	if cancelled || err != nil && (!answered || answer.final) {
 		s.hangUp()
 	}
 
@@ -331,14 +331,7 @@ func (s *Session) response(answer func() error) error {
 			return err
 		}
 	case "failure":
-		fault, err := s.failure()
-		if err != nil {
-			return err
-		}
-		if err := s.wire.close(); err != nil {
-			return err
-		}
-		return fault
+		return s.readFailure()
 	default:
 		return malformedf("%q came for an answer", word)
 	}

@@ -331,7 +331,7 @@ func TestReplaySinkFails(t *testing.T) {
 	r := svnfixture.NewStandardRepo(t)
 	s := dial(t, options(t, svnfixture.Serve(t, r.Root), "/repo"))
 	stop := errors.New("stop")
-	if err := s.Replay(context.Background(), 1, 10, failingSink{stop}); err != stop {
+	if err := s.Replay(context.Background(), 1, 10, failingSink{stop}); err == nil || err.Error() != stop.Error() {
 		t.Errorf("got %v", err)
 	}
 	if err := s.Replay(context.Background(), 1, 10, newModel()); !errors.Is(err, origin.ErrTemporary) {

@@ -152,21 +152,6 @@ func (w *wire) word() ([]byte, error) {
 	return nil, malformed("a word has no end")
 }
 
-// boolean reads true or false.
-func (w *wire) boolean() (bool, error) {
-	b, err := w.word()
-	if err != nil {
-		return false, err
-	}
-	switch string(b) {
-	case "true":
-		return true, nil
-	case "false":
-		return false, nil
-	}
-	return false, malformedf("%q came for a truth value", b)
-}
-
 // digits reads a number up to the byte after it, which is taken, too.
 func (w *wire) digits() (n int64, end byte, err error) {
 	c, err := w.peek()

@@ -28,7 +28,6 @@ func TestItems(t *testing.T) {
 	short := func(w *wire) (any, error) { b, err := w.short(10); return string(b), err }
 	owned := func(w *wire) (any, error) { b, err := w.bytes(10); return string(b), err }
 	path := func(w *wire) (any, error) { return w.path() }
-	boolean := func(w *wire) (any, error) { return w.boolean() }
 	rest := func(w *wire) (any, error) { return "passed", w.close() }
 	for _, tt := range []struct {
 		name string
@@ -55,8 +54,6 @@ func TestItems(t *testing.T) {
 		{"path", path, "6:/a/b// ", "a/b"},
 		{"path upwards", path, "6:a/../b ", nil},
 		{"path with a NUL", path, "3:a\x00b ", nil},
-		{"true", boolean, "true ", true},
-		{"neither", boolean, "maybe ", nil},
 		{"list within", rest, "a 1 2:)  ( b ( ) ) ) ", "passed"},
 		{"list without end", rest, "a ( b ) ", nil},
 	} {
@@ -149,6 +146,7 @@ func TestEditRefused(t *testing.T) {
 		{"end within a directory", root + "( finish-replay ( ) ) ", "within a directory"},
 		{"giving up", root + "( abort-edit ( ) ) ( failure ( ( 160004 14:is corrupt now 0: 0 ) ) ) ", "is corrupt now (E160004)"},
 		{"giving up without a reason", root + "( abort-edit ( ) ) ( success ( ) ) ", "did not say why"},
+		{"unknown command within", root + "( failure ( ( 210001 4:what 0: 0 ) ) ) ", "r1: the server says: what (E210001)"},
 		{"failure within", root + "( failure ( ( 170001 0: 0: 0 ) ) ) ", "asks for credentials"},
 	} {
 		s := &Session{wire: wireOf(logInNot + "( revprops ( ) ) " + tt.edits)}
