@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 
@@ -27,9 +28,8 @@ func newServe(con console) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			defer srv.Close()
 			welcome(con, srv)
-			return srv.Run(ctx)
+			return errors.Join(srv.Run(ctx), srv.Close())
 		},
 	}
 	config.AddFlags(cmd.Flags())

@@ -94,7 +94,11 @@ func (c *conversion) run(ctx context.Context) (*convert.Report, error) {
 
 // land reads, maps and installs.
 func (c *conversion) land(ctx context.Context, lifted lift.Lift, authors authorMap) (*convert.Report, error) {
-	if err := lifted.Read(ctx); err != nil {
+	err := lifted.Read(ctx)
+	if gantry.KindOf(err) == gantry.Conflict {
+		err = gantry.Errorf(gantry.Conflict, "convert", "%s.partial holds an unfinished conversion of another origin: remove it, or name another directory", c.dir)
+	}
+	if err != nil {
 		return nil, err
 	}
 	if err := c.choose(ctx, lifted); err != nil {

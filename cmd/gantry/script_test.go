@@ -21,6 +21,7 @@ import (
 //	await FILE                   wait until a server that was started in the background has said in FILE where it is, and
 //	                             set $URL, and on a first start $TOKEN
 //	api METHOD PATH STATUS [BODY]  make a request with $TOKEN (none when empty), compare the status, print the answer
+//	until METHOD PATH TEXT       make a request again and again until the answer has a text
 //	exits CODE COMMAND [ARG...]  run a command that has to leave with a code
 //	svndump FILE                 write a dump of a Subversion history with all that is usual
 //	svnserve DIR                 serve the Subversion repositories below DIR; $SVN is set to their address
@@ -39,6 +40,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"await":    command(1, cmdAwait),
 			"api":      command(3, cmdAPI),
+			"until":    command(3, cmdUntil),
 			"exits":    command(2, cmdExits),
 			"svndump":  command(1, cmdSvndump),
 			"svnserve": command(1, cmdSvnserve),
@@ -87,7 +89,29 @@ func cmdAPI(ts *testscript.TestScript, args []string) {
 	if len(args) > 3 {
 		body = args[3]
 	}
-	req, err := http.NewRequest(args[0], ts.Getenv("URL")+args[1], strings.NewReader(body))
+	status, text := request(ts, args[0], args[1], body)
+	if strconv.Itoa(status) != args[2] {
+		ts.Fatalf("%s %s answered %d, not %s: %s", args[0], args[1], status, args[2], text)
+	}
+	_, err := ts.Stdout().Write(append(text, '\n'))
+	ts.Check(err)
+}
+
+func cmdUntil(ts *testscript.TestScript, args []string) {
+	var text []byte
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if _, text = request(ts, args[0], args[1], ""); strings.Contains(string(text), args[2]) {
+			_, err := ts.Stdout().Write(append(text, '\n'))
+			ts.Check(err)
+			return
+		}
+	}
+	ts.Fatalf("%s %s never answered %s, but at last %s", args[0], args[1], args[2], text)
+}
+
+// request makes a request of the API with $TOKEN.
+func request(ts *testscript.TestScript, method, path, body string) (status int, text []byte) {
+	req, err := http.NewRequest(method, ts.Getenv("URL")+path, strings.NewReader(body))
 	ts.Check(err)
 	req.Header.Set("Accept", "application/vnd.vendor.barred-rock-preview+json")
 	if token := ts.Getenv("TOKEN"); token != "" {
@@ -96,13 +120,9 @@ func cmdAPI(ts *testscript.TestScript, args []string) {
 	resp, err := http.DefaultClient.Do(req)
 	ts.Check(err)
 	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
+	text, err = io.ReadAll(resp.Body)
 	ts.Check(err)
-	if got := strconv.Itoa(resp.StatusCode); got != args[2] {
-		ts.Fatalf("%s %s answered %s, not %s: %s", args[0], args[1], got, args[2], text)
-	}
-	_, err = ts.Stdout().Write(append(text, '\n'))
-	ts.Check(err)
+	return resp.StatusCode, text
 }
 
 func cmdExits(ts *testscript.TestScript, args []string) {
