@@ -2,7 +2,6 @@ package convert
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -163,73 +162,4 @@ func TestRefs(t *testing.T) {
 			t.Errorf("%s is a %s, want a %s", ref, got, want)
 		}
 	}
-}
-
-// An import that is stopped anywhere, any number of times, also by the death of the process, gives the same ids.
-func TestStopsDoNotShow(t *testing.T) {
-	t.Parallel()
-	dump := traps().Bytes()
-	whole := convertDump(t, dump)
-	head := whole.State().Head
-	for _, stops := range [][]int64{{1}, {2, 3, 4}, {7, 7, 7}, {5, 11, 17, 23}, {head - 1}, {head}} {
-		t.Run(fmt.Sprint(stops), func(t *testing.T) {
-			t.Parallel()
-			staging := t.TempDir()
-			open := func(writer int) *Conversion {
-				c, err := Open(t.Context(), Options{
-					Dir: staging, Writer: fmt.Sprintf("w%d", writer), Journal: OpenFileJournal(filepath.Join(staging, "journal")),
-				})
-				if err != nil {
-					t.Fatal(err)
-				}
-				return c
-			}
-			for i, stop := range stops {
-				c := open(i)
-				ctx, cancel := context.WithCancel(t.Context())
-				c.opt.Progress = func(p Progress) {
-					if p.Done >= stop {
-						cancel()
-					}
-				}
-				if i%2 == 1 { // it dies: nothing is written down at the end
-					c.opt.Journal = deadJournal{c.opt.Journal, ctx}
-				}
-				if err := c.Read(ctx, openDumpBytes(t, dump)); err == nil && stop < head {
-					t.Fatalf("not stopped at r%d", stop)
-				}
-				cancel()
-				c.Close()
-			}
-			c := open(len(stops))
-			defer c.Close()
-			if err := c.Read(t.Context(), openDumpBytes(t, dump)); err != nil {
-				t.Fatal(err)
-			}
-			again := mapped(t, c, MapOptions{})
-			if !slices.Equal(again.result.Refs, whole.result.Refs) {
-				t.Error("other refs than without stops")
-			}
-			if !slices.Equal(again.commits, whole.commits) {
-				t.Error("other commits than without stops")
-			}
-			if got, want := fmt.Sprint(again.result.Report), fmt.Sprint(whole.result.Report); got != want {
-				t.Errorf("report:\n%s\nwant:\n%s", got, want)
-			}
-			again.install(t)
-		})
-	}
-}
-
-// deadJournal keeps nothing once its owner is dead.
-type deadJournal struct {
-	Journal
-	owner context.Context
-}
-
-func (j deadJournal) Commit(ctx context.Context, state State, news News) error {
-	if err := j.owner.Err(); err != nil {
-		return err
-	}
-	return j.Journal.Commit(ctx, state, news)
 }

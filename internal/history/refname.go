@@ -23,6 +23,9 @@ func newRefNames() *refNames { return &refNames{taken: map[string]bool{}} }
 // claim returns prefix and name as a ref name, with a number behind it when that one is taken.
 func (r *refNames) claim(prefix, name string) string {
 	name = cleanRefName(name)
+	if r.isBelowTaken(prefix + name) {
+		name = strings.ReplaceAll(name, "/", "_")
+	}
 	for n := 1; ; n++ {
 		ref := prefix + name
 		if n > 1 {
@@ -38,16 +41,21 @@ func (r *refNames) take(ref string) bool {
 	if _, taken := r.taken[ref]; taken {
 		return false
 	}
-	for dir, ok := cutLast(ref); ok; dir, ok = cutLast(dir) {
-		if r.taken[dir] {
-			return false
-		}
-	}
 	r.taken[ref] = true
 	for dir, ok := cutLast(ref); ok; dir, ok = cutLast(dir) {
 		r.taken[dir] = false
 	}
 	return true
+}
+
+// isBelowTaken reports whether a ref that is given out would have to be a directory.
+func (r *refNames) isBelowTaken(ref string) bool {
+	for dir, ok := cutLast(strings.ToLower(ref)); ok; dir, ok = cutLast(dir) {
+		if r.taken[dir] {
+			return true
+		}
+	}
+	return false
 }
 
 func cutLast(ref string) (dir string, ok bool) {
