@@ -1,6 +1,7 @@
 package egress
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
@@ -162,10 +163,13 @@ func (p *Proxy) tunnel(w http.ResponseWriter, r *http.Request) {
 	if _, err := io.WriteString(near, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
 		return
 	}
+	// Only what was read ahead comes from the server's reader: at the end of input that cancels ctx, and git, which ends
+	// its side when it has asked for everything, would get no answer.
+	ahead, _ := buffered.Reader.Peek(buffered.Reader.Buffered())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		pump(far, near, buffered.Reader)
+		pump(far, near, io.MultiReader(bytes.NewReader(ahead), near))
 	}()
 	pump(near, far, far)
 	near.Close() // git closes nothing before it has read to the end

@@ -55,7 +55,7 @@ func (g *Git) Install(ctx context.Context, dir string, in Installation) (err err
 		if in.Index != nil {
 			err = writePackFiles(ctx, filepath.Join(temp, "objects", "pack"), in)
 		} else {
-			err = g.indexPack(ctx, temp, in.Pack)
+			err = g.IndexPack(ctx, temp, in.Pack)
 		}
 		if err != nil {
 			return fmt.Errorf("gitdir: install %s: %w", dir, err)
@@ -108,8 +108,8 @@ func packedRefs(refs []Ref) ([]byte, error) {
 	return file.Bytes(), nil
 }
 
-// indexPack lets git take a pack in, checking every object and link.
-func (g *Git) indexPack(ctx context.Context, dir string, writePack func(ctx context.Context, w io.Writer) error) error {
+// IndexPack lets git take a complete pack into the repository at dir, checking every object and link strictly.
+func (g *Git) IndexPack(ctx context.Context, dir string, writePack func(ctx context.Context, w io.Writer) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	cmd := g.Command(ctx, dir, "index-pack", "--stdin", strictOption())

@@ -16,8 +16,8 @@ const (
 // writePacket leaves errors to w's Flush. Data is shorter than maxPacket.
 func writePacket(w *bufio.Writer, data string) { fmt.Fprintf(w, "%04x%s", len(data)+4, data) }
 
-// readPacket returns the next packet's data, nil for a flush.
-func readPacket(r io.Reader) ([]byte, error) {
+// ReadPacket returns the next packet's data, nil for a flush.
+func ReadPacket(r io.Reader) ([]byte, error) {
 	var head [4]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
 		return nil, fmt.Errorf("gitdir: packet cut off: %w", err)

@@ -34,12 +34,12 @@ func TestPacketRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []int{0, 1, maxPacket - 4} {
-		got, err := readPacket(&buf)
+		got, err := ReadPacket(&buf)
 		if err != nil || got == nil || len(got) != want {
 			t.Errorf("%d bytes, %v", len(got), err)
 		}
 	}
-	if got, err := readPacket(&buf); got != nil || err != nil {
+	if got, err := ReadPacket(&buf); got != nil || err != nil {
 		t.Errorf("%q, %v", got, err)
 	}
 }

@@ -106,7 +106,7 @@ type report struct {
 func parseReport(r io.Reader) (report, error) {
 	var rep report
 	for first := true; ; first = false {
-		line, err := readPacket(r)
+		line, err := ReadPacket(r)
 		if err != nil {
 			return report{}, err
 		}
