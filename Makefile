@@ -2,7 +2,9 @@
 
 LINT_VERSION := v2.15.0
 CACHE        := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/gantry
-LINT         := $(CACHE)/golangci-lint-$(LINT_VERSION)/golangci-lint
+# An installed linter of just this version will do.
+LINT         := $(or $(shell golangci-lint version --short 2>/dev/null | grep -qx $(LINT_VERSION:v%=%) && command -v golangci-lint),\
+                     $(CACHE)/golangci-lint-$(LINT_VERSION)/golangci-lint)
 FUZZTIME     ?= 60s
 
 .PHONY: build test check lint unit kill bench fuzz packages

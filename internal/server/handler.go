@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -69,7 +70,7 @@ func (s *Server) observe(o observation) {
 	if !s.cfg.AccessLog {
 		return
 	}
-	s.log.LogAttrs(nil, slog.LevelInfo, "request", //nolint:staticcheck // a context would say nothing more
+	s.log.LogAttrs(context.Background(), slog.LevelInfo, "request",
 		slog.String("request", o.id), slog.String("method", o.method), slog.String("route", o.route), slog.Int("status", o.status),
 		slog.Int64("bytes", o.bytes), slog.Int64("user", o.user), slog.Duration("took", o.took))
 }
