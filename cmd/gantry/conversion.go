@@ -74,6 +74,7 @@ func (c *conversion) run(ctx context.Context) (*convert.Report, error) {
 	lifted, err := lift.Open(ctx, from, lift.Options{
 		Dir:      staging.work(),
 		Writer:   strings.ToLower(rand.Text()),
+		Earlier:  func(string) bool { return true }, // the staging directory is locked
 		Journal:  convert.OpenFileJournal(staging.journal()),
 		Progress: c.progress,
 		Git:      git,

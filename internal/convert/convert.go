@@ -20,9 +20,14 @@ import (
 
 // Options of a conversion.
 type Options struct {
-	Dir      string // staging directory; made when missing. Nothing else may be kept in it.
-	Writer   string // a word no other owner of Dir ever used; part of new files' names, so that owners never share one
-	Journal  Journal
+	Dir     string // staging directory; made when missing. Nothing else may be kept in it.
+	Writer  string // a word no other owner of Dir ever used; part of new files' names, so that owners never share one
+	Journal Journal
+
+	// Earlier reports whether a word is that of an owner before this one, whose uncommitted files nobody needs any more;
+	// nil keeps them.
+	Earlier func(writer string) bool
+
 	Progress func(Progress) // called often, from one goroutine at a time; nil for none
 	Log      *slog.Logger   // nil for none
 
@@ -76,6 +81,11 @@ func Open(ctx context.Context, opt Options) (*Conversion, error) {
 	}
 	if err := os.MkdirAll(opt.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("convert: %w", err)
+	}
+	if opt.Earlier != nil {
+		if err := removeStrays(opt.Dir, state, opt.Earlier); err != nil {
+			return nil, fmt.Errorf("convert: %w", err)
+		}
 	}
 	log, err := history.OpenLog(opt.Dir, opt.Writer, state.Log)
 	if err != nil {

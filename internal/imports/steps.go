@@ -42,7 +42,7 @@ func (w *worker) steps(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return w.push(ctx, l, result, progress)
+	return w.push(ctx, l, result)
 }
 
 // detect finds out what is at the address. It reports whether there is one thing to go on with.
@@ -101,8 +101,12 @@ func (w *worker) open(ctx context.Context, progress *progress) (lift.Lift, error
 	}
 	from := lift.Origin{VCS: w.row.VCS, Address: address, Credentials: credentials}
 	return lift.Open(ctx, from, lift.Options{
-		Dir:       w.staging(w.row.ID),
-		Writer:    strconv.FormatInt(w.row.Generation, 10),
+		Dir:    w.staging(w.row.ID),
+		Writer: strconv.FormatInt(w.row.Generation, 10),
+		Earlier: func(writer string) bool {
+			n, err := strconv.ParseInt(writer, 10, 64)
+			return err == nil && n < w.generation
+		},
 		Journal:   journal{w},
 		Progress:  progress.report,
 		Git:       w.Git,
@@ -186,18 +190,19 @@ func (w *worker) mapInput(ctx context.Context) (map[lift.Author]history.Identity
 }
 
 // push brings the result into the repository: every ref that does not exist yet or that is where an import put it.
-func (w *worker) push(ctx context.Context, l lift.Lift, result *convert.Result, progress *progress) error {
+func (w *worker) push(ctx context.Context, l lift.Lift, result *convert.Result) error {
 	dir, err := w.Repos.OpenWrite(ctx, &gantry.Repository{ID: w.row.RepositoryID})
 	if err != nil {
 		return err
 	}
 	defer dir.Close(context.WithoutCancel(ctx))
-	progress.pushing = true
 	plan, err := w.pushRefs(ctx, dir.Dir, l, result)
 	for attempt := 1; gantry.KindOf(err) == gantry.Conflict && attempt < pushAttempts; attempt++ {
 		// We hold the repository, so nobody else pushes: it is a git that outlives its killed server, on its way to the
 		// same refs.
-		time.Sleep(pushPause)
+		if err := pause(ctx, pushPause); err != nil {
+			return err
+		}
 		plan, err = w.pushRefs(ctx, dir.Dir, l, result)
 	}
 	if err != nil {
@@ -338,19 +343,17 @@ func (f *fence) release() error {
 
 // patiently tries a step again after a failed connection, and says so.
 func (w *worker) patiently(ctx context.Context, step func() error) error {
-	for attempt, pause := 1, time.Second; ; attempt, pause = attempt+1, min(2*pause, time.Minute) {
+	for attempt, wait := 1, time.Second; ; attempt, wait = attempt+1, min(2*wait, time.Minute) {
 		err := step()
 		if err == nil || !errors.Is(err, origin.ErrTemporary) || attempt >= w.Attempts || ctx.Err() != nil {
 			return err
 		}
-		text := fmt.Sprintf("The connection to the origin failed; trying again in %s (attempt %d of %d).", pause, attempt+1, w.Attempts)
+		text := fmt.Sprintf("The connection to the origin failed; trying again in %s (attempt %d of %d).", wait, attempt+1, w.Attempts)
 		if err := w.say(ctx, text); err != nil {
 			return err
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(pause):
+		if err := pause(ctx, wait); err != nil {
+			return err
 		}
 		if err := w.say(ctx, statusTexts[w.row.Status]); err != nil {
 			return err
@@ -358,12 +361,20 @@ func (w *worker) patiently(ctx context.Context, step func() error) error {
 	}
 }
 
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
+
 // progress brings a lift's progress into the row, at most once a second.
 type progress struct {
 	*worker
-	ctx     context.Context
-	pushing bool
-	last    time.Time
+	ctx  context.Context
+	last time.Time
 }
 
 func (p *progress) report(now convert.Progress) {

@@ -27,8 +27,9 @@ type Origin struct {
 
 // Options of a lift.
 type Options struct {
-	Dir      string // staging directory, made when missing
-	Writer   string // a word that no other owner of Dir ever used
+	Dir      string                   // staging directory, made when missing
+	Writer   string                   // a word that no other owner of Dir ever used, without a hyphen
+	Earlier  func(writer string) bool // reports whether a word is that of an owner before this one
 	Journal  convert.Journal
 	Progress func(convert.Progress) // called often, from one goroutine at a time
 	Git      *gitdir.Git

@@ -24,6 +24,7 @@ func openPaths(ctx context.Context, from Origin, opt Options) (Lift, error) {
 	c, err := convert.Open(ctx, convert.Options{
 		Dir:       opt.Dir,
 		Writer:    opt.Writer,
+		Earlier:   opt.Earlier,
 		Journal:   opt.Journal,
 		Progress:  opt.Progress,
 		Log:       opt.Log,

@@ -46,7 +46,7 @@ func (r *repository) Read(ctx context.Context) error {
 	if err := os.MkdirAll(r.opt.Dir, 0o700); err != nil {
 		return err
 	}
-	name := "fetched-" + r.opt.Writer
+	name := fetchedPrefix + r.opt.Writer
 	dir := filepath.Join(r.opt.Dir, name)
 	if err := os.RemoveAll(dir); err != nil { // of a try whose connection failed
 		return err
@@ -67,7 +67,7 @@ func (r *repository) Read(ctx context.Context) error {
 		return err
 	}
 	r.state = state
-	return r.removeOthers(name)
+	return r.removeEarlier()
 }
 
 func (r *repository) fetch(ctx context.Context, dir string) (*git.Result, error) {
@@ -124,17 +124,22 @@ func author(id git.Identity) Author {
 	return Author{RemoteID: strings.ToValidUTF8(id.Email, "\uFFFD"), RemoteName: strings.ToValidUTF8(id.Name, "\uFFFD")}
 }
 
-// removeOthers deletes what was fetched before, or by owners that are gone.
-func (r *repository) removeOthers(keep string) error {
+const fetchedPrefix = "fetched-"
+
+// removeEarlier deletes what earlier owners fetched, by their words: an owner who was overtaken, and wakes, must not
+// delete what came after it.
+func (r *repository) removeEarlier() error {
 	entries, err := os.ReadDir(r.opt.Dir)
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), "fetched-") && e.Name() != keep {
-			if err := os.RemoveAll(filepath.Join(r.opt.Dir, e.Name())); err != nil {
-				return err
-			}
+		writer, ok := strings.CutPrefix(e.Name(), fetchedPrefix)
+		if !ok || e.Name() == r.state.Fetched.Name || !r.opt.Earlier(writer) {
+			continue
+		}
+		if err := os.RemoveAll(filepath.Join(r.opt.Dir, e.Name())); err != nil {
+			return err
 		}
 	}
 	return nil
