@@ -1,6 +1,7 @@
 package api
 
 import (
+	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -51,7 +52,7 @@ func (a *API) paged(c *call, page gantry.Page, total int, body any) (reply, erro
 		add("next", page.Number+1)
 		add("last", last)
 	}
-	return reply{status: 200, body: body, link: strings.Join(links, ", ")}, nil
+	return reply{status: http.StatusOK, body: body, link: strings.Join(links, ", ")}, nil
 }
 
 // linkTo is the address of the request with one query parameter changed.

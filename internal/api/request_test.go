@@ -164,6 +164,27 @@ func TestDecode(t *testing.T) {
 	}
 }
 
+// Whatever is sent as a body, it is read or it is the caller's fault.
+func FuzzDecode(f *testing.F) {
+	for _, seed := range []string{`{"vcs":"git","n":1}`, `{"n":1e400}`, `{"VCS":null}`, `[{}]`, ` `, `{"a":{"b":"\\u0000"}}`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		var in struct {
+			VCS   *string `json:"vcs"`
+			N     *int64  `json:"n"`
+			Inner *struct {
+				B *string `json:"b"`
+			} `json:"a"`
+		}
+		if err := decodeObject(body, "Thing", &in); err != nil {
+			if status := problemReply(err, "").status; status != 400 && status != 422 {
+				t.Errorf("%q is told as %d: %v", body, status, err)
+			}
+		}
+	})
+}
+
 func TestEntityTagMatches(t *testing.T) {
 	tag := entityTag([]byte("body"))
 	for header, want := range map[string]bool{
