@@ -59,7 +59,7 @@ func kills(t *testing.T) int {
 // commits as one that was left alone. Nothing is left behind.
 func TestKilledImportsGoOn(t *testing.T) {
 	t.Parallel()
-	origin := "svn://" + serveProject(t, 800) + "/repo"
+	origin := "svn://" + serveProject(t, 600) + "/repo"
 	for _, engine := range []struct {
 		name     string
 		database func(testing.TB) string
@@ -159,7 +159,7 @@ func checkNothingLeft(t *testing.T, dataDir string) {
 // lease, the other takes its import over, and the sleeper changes nothing when it wakes.
 func TestTwoServersShareTheWork(t *testing.T) {
 	t.Parallel()
-	addr := serveProject(t, 800)
+	addr := serveProject(t, 600)
 	origin := "svn://" + addr + "/repo"
 	slowOrigin := "svn://" + gantrytest.Slow(t, addr, 2_000_000) + "/repo"
 	database := storetest.Postgres(t)

@@ -40,7 +40,7 @@ func NewStandardRepo(t testing.TB) *Repo {
 // Load adds the revisions of a dump and takes over its UUID.
 func (r *Repo) Load(t testing.TB, dump []byte) {
 	t.Helper()
-	run(t, dump, "svnadmin", "load", "-q", "--force-uuid", "--bypass-prop-validation", r.Dir)
+	run(t, dump, "svnadmin", "load", "-q", "--no-flush-to-disk", "--force-uuid", "--bypass-prop-validation", r.Dir)
 }
 
 // Dump is what svnadmin dump says of the repository: format 2, or format 3 with --deltas among the arguments.
