@@ -3,6 +3,8 @@ package convert
 import (
 	"bytes"
 	"fmt"
+	"net"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,30 +20,50 @@ import (
 )
 
 // Each commit's tree is what libsvn says of its path and revision, every change has its commit, every living branch and
-// tag its ref, and Git finds nothing wrong: for whole texts and for deltas.
+// tag its ref, and Git finds nothing wrong. The way that the history comes makes no difference.
 func TestTreesAreSubversions(t *testing.T) {
 	t.Parallel()
 	for name, dump := range map[string][]byte{"standard": svnfixture.Standard().Bytes(), "traps": traps().Bytes(), "long texts": longTexts().Bytes()} {
-		repo := svnfixture.NewRepo(t)
-		repo.Load(t, dump)
-		for form, args := range map[string][]string{"format 2": nil, "format 3": {"--deltas"}} {
-			t.Run(name+"/"+form, func(t *testing.T) {
-				t.Parallel()
-				done := convertDump(t, repo.Dump(t, args...))
-				dir, mapFile := done.install(t)
-				commits, err := svnjudge.Open(t, repo.Dir).Check(t.Context(), mapFile, dir)
-				if err != nil {
-					t.Error(err)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			repo := svnfixture.NewRepo(t)
+			repo.Load(t, dump)
+			first := convertFrom(t, openDumpBytes(t, repo.Dump(t)))
+			dir, mapFile := first.install(t)
+			commits, err := svnjudge.Open(t, repo.Dir).Check(t.Context(), mapFile, dir)
+			if err != nil {
+				t.Error(err)
+			}
+			if commits != int(first.result.Commits) || commits == 0 {
+				t.Errorf("%d commits judged, %d in the result", commits, first.result.Commits)
+			}
+			for way, src := range map[string]origin.PathSource{"deltas": openDumpBytes(t, repo.Dump(t, "--deltas")), "svn": dial(t, repo)} {
+				c := convertFrom(t, src)
+				if !slices.Equal(c.commits, first.commits) || !slices.Equal(c.result.Refs, first.result.Refs) {
+					t.Errorf("%s: other commits than from whole texts", way)
 				}
-				if commits != int(done.result.Commits) || commits == 0 {
-					t.Errorf("%d commits judged, %d in the result", commits, done.result.Commits)
+				if r := c.result.Report; r.VerifiedTexts != r.Files || r.Files == 0 {
+					t.Errorf("%s: %d of %d texts verified", way, r.VerifiedTexts, r.Files)
 				}
-				if r := done.result.Report; r.VerifiedTexts != r.Files || r.Files == 0 {
-					t.Errorf("%d of %d texts verified", r.VerifiedTexts, r.Files)
-				}
-			})
-		}
+				c.install(t)
+			}
+		})
 	}
+}
+
+// dial opens a repository through a server.
+func dial(t *testing.T, repo *svnfixture.Repo) origin.PathSource {
+	t.Helper()
+	src, err := svn.Dial(t.Context(), svn.Options{
+		URL:     &url.URL{Scheme: "svn", Host: svnfixture.Serve(t, repo.Root), Path: "/repo"},
+		Dial:    new(net.Dialer).DialContext,
+		TempDir: t.TempDir(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { src.Close() })
+	return src
 }
 
 // converted is a conversion that has come to its end.
@@ -53,13 +75,18 @@ type converted struct {
 
 func convertDump(t *testing.T, dump []byte) converted {
 	t.Helper()
+	return convertFrom(t, openDumpBytes(t, dump))
+}
+
+func convertFrom(t *testing.T, src origin.PathSource) converted {
+	t.Helper()
 	staging := t.TempDir()
 	c, err := Open(t.Context(), Options{Dir: staging, Writer: "a", Journal: OpenFileJournal(filepath.Join(staging, "journal"))})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	if err := c.Read(t.Context(), openDumpBytes(t, dump)); err != nil {
+	if err := c.Read(t.Context(), src); err != nil {
 		t.Fatal(err)
 	}
 	return mapped(t, c, MapOptions{})

@@ -45,7 +45,7 @@ func (c *Conversion) Map(ctx context.Context, opt MapOptions) (*Result, error) {
 	result := &Result{Refs: m.Refs, Head: m.Head, Commits: m.Commits}
 	for _, f := range m.Large {
 		result.LargeFiles = append(result.LargeFiles, gantry.LargeFile{
-			RefName: f.Ref, Path: strings.ToValidUTF8(f.Path, "\ufffd"), OID: f.OID.String(), Size: f.Size,
+			RefName: f.Ref, Path: shown(f.Path), OID: f.OID.String(), Size: f.Size,
 		})
 	}
 	result.Report, err = c.reportOn(m)
@@ -69,7 +69,7 @@ func (c *Conversion) reportOn(m *history.Mapping) (Report, error) {
 		Unmapped:      m.Unmapped,
 	}
 	for _, rename := range m.Renames {
-		r.Renamed = append(r.Renamed, Rename{Path: strings.ToValidUTF8(rename.Path, "\ufffd"), Ref: rename.Ref})
+		r.Renamed = append(r.Renamed, Rename{Path: shown(rename.Path), Ref: rename.Ref})
 	}
 	for _, tip := range m.Tips {
 		r.Heads = append(r.Heads, Head{Ref: tip.Ref, Commit: tip.Commit.String(), Tree: tip.Node.Tree.String()})
@@ -83,4 +83,9 @@ func (c *Conversion) reportOn(m *history.Mapping) (Report, error) {
 		r.EmptyDirectories += empty
 	}
 	return r, nil
+}
+
+// shown is a path as text: paths are bytes, of which databases and JSON refuse some.
+func shown(path string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(path, "\ufffd"), "\x00", "\ufffd")
 }

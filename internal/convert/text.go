@@ -62,6 +62,9 @@ func (t *text) readerAt() io.ReaderAt {
 
 // view returns a range of the text that a delta asks for. The last view of a file is overwritten.
 func (t *text) view(buf []byte, off int64, n int) ([]byte, error) {
+	if n == 0 {
+		return nil, nil
+	}
 	if off > t.size || int64(n) > t.size-off {
 		return nil, corrupt("a delta needs %d bytes at %d of a text of %d", n, off, t.size)
 	}

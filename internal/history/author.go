@@ -28,7 +28,7 @@ const noAuthor = "(no author)"
 
 // authorOf names the author of a revision of a path-based origin: a bare user name, in the domain of the repository.
 func authorOf(r *Record, uuid string) Author {
-	name := strings.TrimSpace(toUTF8(r.Author))
+	name := strings.TrimSpace(strings.ReplaceAll(toUTF8(r.Author), "\x00", "")) // databases refuse NULs
 	if name == "" {
 		name = noAuthor
 	}
