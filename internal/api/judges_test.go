@@ -3,11 +3,6 @@ package api_test
 import (
 	"context"
 	"net/http"
-	"net/http/cgi"
-	"net/http/httptest"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -18,6 +13,7 @@ import (
 
 	"gantry"
 	"gantry/internal/api"
+	"gantry/internal/gantrytest/gitfixture"
 	"gantry/internal/gantrytest/svnfixture"
 )
 
@@ -232,7 +228,7 @@ func TestPublishedClientsImport(t *testing.T) {
 		vcs, url string
 		author   string // remote name of one
 	}{
-		"git":        {"git", gitOrigin(t), "Ann Author"},
+		"git":        {"git", gitOrigin(t), "Ada Lovelace"},
 		"subversion": {"subversion", svnOrigin(t), "bob"},
 	}
 	judges := map[string]struct {
@@ -336,46 +332,13 @@ func (c *cast) log(name string) string {
 	dir, release, err := c.repos.OpenRead(context.Background(), &view.Repository)
 	check(c.t, err)
 	defer release()
-	return git(c.t, dir, "log", "--format=%an <%ae>", "refs/heads/main")
+	return gitfixture.Git(c.t, dir, "log", "--format=%an <%ae>", "refs/heads/main")
 }
 
-func git(t testing.TB, dir string, args ...string) string {
-	t.Helper()
-	cmd := exec.Command("git", args...)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null",
-		"GIT_AUTHOR_NAME=Ann Author", "GIT_AUTHOR_EMAIL=ann@example.com", "GIT_COMMITTER_NAME=Ann Author", "GIT_COMMITTER_EMAIL=ann@example.com")
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("git %v: %v\n%s", args, err, out)
-	}
-	return string(out)
-}
-
-// gitOrigin serves a small repository over HTTP by git's own server program, to one user.
+// gitOrigin serves a history with merges and tags over HTTP, to one user.
 func gitOrigin(t *testing.T) (url string) {
 	t.Helper()
-	root := t.TempDir()
-	git(t, root, "init", "-q", "-b", "main", "app.git")
-	app := filepath.Join(root, "app.git")
-	for _, text := range []string{"one", "two", "three"} {
-		check(t, os.WriteFile(filepath.Join(app, "file"), []byte(text), 0o600))
-		git(t, app, "add", "file")
-		git(t, app, "commit", "-q", "-m", text)
-	}
-	program, err := exec.LookPath("git")
-	check(t, err)
-	backend := &cgi.Handler{Path: program, Args: []string{"http-backend"}, Env: []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1"}}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if user, password, _ := r.BasicAuth(); user != originUser || password != originPassword {
-			w.Header().Set("WWW-Authenticate", `Basic realm="origin"`)
-			w.WriteHeader(http.StatusUnauthorized)
-			return
-		}
-		backend.ServeHTTP(w, r)
-	}))
-	t.Cleanup(server.Close)
-	return server.URL + "/app.git"
+	return gitfixture.ServeHTTP(t, gitfixture.Repository(t, "app.git"), originUser, originPassword) + "/app.git"
 }
 
 // svnOrigin serves a history with branches and tags by svnserve, to one user.

@@ -46,7 +46,7 @@ type service struct {
 func start(t testing.TB, edit func(*api.Options)) *service {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	log := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelError}))
+	log := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 	dir := t.TempDir()
 	db := storetest.Open(t, storetest.SQLite(t))
 	git, err := gitdir.New(gitdir.Options{})
