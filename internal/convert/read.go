@@ -37,6 +37,7 @@ func (c *Conversion) Read(ctx context.Context, src origin.PathSource) error {
 	}
 	c.state.Head = max(info.Head, c.next-1)
 	c.due = time.Now().Add(firstCheckpoint)
+	c.report(Progress{Phase: Reading, Done: c.next - 1, Total: c.state.Head, Bytes: c.counts.Bytes})
 	err := c.readAhead(ctx, src, info.Head)
 	if err == nil {
 		c.next = c.state.Head + 1
@@ -68,13 +69,24 @@ func (c *Conversion) readAhead(ctx context.Context, src origin.PathSource, head 
 		close(between.steps)
 	}()
 	var failed error
-	for s := range between.steps {
-		if failed == nil {
-			if failed = c.step(ctx, s); failed != nil {
-				stop()
+	quiet := time.NewTicker(firstCheckpoint) // what was read counts, and is seen, also while the origin says nothing more
+	defer quiet.Stop()
+	for more := true; more; {
+		var s step
+		select {
+		case s, more = <-between.steps:
+			if more && failed == nil {
+				failed = c.step(ctx, s)
+			}
+			between.release(s)
+		case <-quiet.C:
+			if failed == nil {
+				failed = c.checkpointIfDue(ctx)
 			}
 		}
-		between.release(s)
+		if failed != nil {
+			stop()
+		}
 	}
 	if err := <-read; failed == nil {
 		failed = err
@@ -102,15 +114,22 @@ func (c *Conversion) step(ctx context.Context, s step) error {
 	c.counts.add(c.applier.running)
 	c.next = record.Number + 1
 	c.report(Progress{Phase: Reading, Done: record.Number, Total: c.state.Head, Bytes: c.counts.Bytes})
-	if time.Now().After(c.due) || c.counts.Bytes-c.state.Counts.Bytes > checkpointBytes {
-		if err := c.checkpoint(ctx); err != nil {
-			return err
-		}
+	if err := c.checkpointIfDue(ctx); err != nil {
+		return err
 	}
 	return ctx.Err()
 }
 
-// checkpoint makes everything read so far durable and commits it.
+func (c *Conversion) checkpointIfDue(ctx context.Context) error {
+	due := time.Now().After(c.due) || c.counts.Bytes-c.state.Counts.Bytes > checkpointBytes
+	if !due || c.next == c.state.Next {
+		return nil
+	}
+	return c.checkpoint(ctx)
+}
+
+// checkpoint makes everything read so far durable and commits it. A revision that is not complete does no harm: its
+// objects are stored, and nothing refers to them.
 func (c *Conversion) checkpoint(ctx context.Context) error {
 	state := c.state
 	state.Next, state.Counts = c.next, c.counts
