@@ -10,8 +10,8 @@ import (
 	"gantry"
 )
 
-// ConnectionError says what a fault of a connection to an origin means: ErrNotFound for a host that does not exist, a
-// gantry.Error where the operator or the user must do something, else ErrTemporary.
+// ConnectionError says what a fault of a connection to an origin means: a gantry.Error where the user or the operator must
+// do something (a host that does not exist also wraps ErrNotFound), else ErrTemporary.
 func ConnectionError(where string, err error) error {
 	var known *gantry.Error
 	var name *net.DNSError
@@ -20,7 +20,7 @@ func ConnectionError(where string, err error) error {
 	case errors.As(err, &known), errors.Is(err, context.Canceled):
 		return err
 	case errors.As(err, &name) && name.IsNotFound:
-		return fmt.Errorf("%s: %w: there is no host %s", where, ErrNotFound, name.Name)
+		return gantry.Errorf(gantry.NotFound, "origin", "%s: %w: there is no such host: %w", where, ErrNotFound, err)
 	case errors.As(err, &certificate):
 		return gantry.Errorf(gantry.Invalid, "origin", "%s shows a certificate that cannot be trusted: %w", where, certificate.Err)
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/pem"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/cgi"
@@ -26,7 +27,8 @@ import (
 func ServeHTTP(t testing.TB, root, user, password string) string {
 	t.Helper()
 	backend := &cgi.Handler{
-		Path: filepath.Join(execPath(t), "git-http-backend"),
+		Stderr: io.Discard, // says what it refuses
+		Path:   filepath.Join(execPath(t), "git-http-backend"),
 		Env: []string{
 			"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1", "HOME=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null",
 		},
