@@ -83,7 +83,8 @@ func newRequestID() string {
 
 // problem turns an error into an answer, and logs what the answer does not tell.
 func (a *API) problem(c *call, err error) reply {
-	if gantry.KindOf(err) == gantry.Internal && !isProtocolError(err) {
+	gone := c.r.Context().Err() != nil // the caller has gone away: whatever failed because of it is no fault
+	if gantry.KindOf(err) == gantry.Internal && !isProtocolError(err) && !gone {
 		a.Log.LogAttrs(c.r.Context(), slog.LevelError, "request failed",
 			slog.String("request", c.id), slog.String("method", c.r.Method), slog.String("route", c.route.pattern), slog.Any("error", err))
 	}
