@@ -132,48 +132,78 @@ func (a *applier) apply(c *origin.Change) error {
 		return err
 	}
 	name := history.GitName(base)
+	switch c.Action {
+	case origin.Modify:
+		return a.modify(parent, name, c)
+	case origin.Delete:
+		return a.remove(parent, name, c)
+	case origin.Replace:
+		if err := a.remove(parent, name, c); err != nil {
+			return err
+		}
+	}
+	if name != base {
+		a.running.Renamed++
+	}
+	return a.add(parent, name, c)
+}
+
+func (a *applier) modify(parent *dir, name string, c *origin.Change) error {
 	old, err := parent.find(name)
 	if err != nil {
 		return err
 	}
-	if c.Action == origin.Delete || c.Action == origin.Replace {
-		if old.Mode == 0 {
-			return corrupt("it is deleted and does not exist")
-		}
-		parent.remove(name, c.Path, old)
-		if c.Action == origin.Delete {
-			return nil
-		}
-		old = history.Entry{}
-	}
-	switch {
-	case c.Action == origin.Modify && (old.Mode == 0 || old.IsDir() != c.Dir):
+	if old.Mode == 0 || old.IsDir() != c.Dir {
 		return corrupt("it is modified and does not exist as such")
-	case c.Action != origin.Modify && old.Mode != 0:
-		return corrupt("it is added and exists already")
-	case c.Action == origin.Modify && c.Dir:
+	}
+	if c.Dir {
 		d, err := a.open(c.Path)
 		if err != nil {
 			return err
 		}
 		return a.dirProps(d, c)
-	case c.Action != origin.Modify && name != base:
-		a.running.Renamed++
 	}
+	return a.setFile(parent, name, c, old)
+}
+
+func (a *applier) remove(parent *dir, name string, c *origin.Change) error {
+	old, err := parent.find(name)
+	if err != nil {
+		return err
+	}
+	if old.Mode == 0 {
+		return corrupt("it is deleted and does not exist")
+	}
+	parent.remove(name, c.Path, old)
+	return nil
+}
+
+func (a *applier) add(parent *dir, name string, c *origin.Change) error {
+	old, err := parent.find(name)
+	if err != nil {
+		return err
+	}
+	if old.Mode != 0 {
+		return corrupt("it is added and exists already")
+	}
+	var source history.Entry
 	if c.Copied {
-		if old, err = a.source(c); err != nil {
+		if source, err = a.source(c); err != nil {
 			return err
 		}
 	}
 	if c.Dir {
-		return a.addDir(parent, name, c, old)
+		return a.addDir(parent, name, c, source)
 	}
+	return a.setFile(parent, name, c, source)
+}
+
+func (a *applier) setFile(parent *dir, name string, c *origin.Change, old history.Entry) error {
 	e, err := a.file(c, old)
-	if err != nil {
-		return err
+	if err == nil {
+		parent.set(name, e)
 	}
-	parent.set(name, e)
-	return nil
+	return err
 }
 
 // open returns the directory at a path, which must exist.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -191,6 +192,11 @@ func FuzzRecords(f *testing.F) {
 					}
 					break
 				}
+			}
+		}
+		if props, err := DecodeProps(body); err == nil {
+			if same, err := DecodeProps(EncodeProps(slices.Clone(props))); err != nil || len(same) != len(props) {
+				t.Fatalf("%d properties became %d: %v", len(props), len(same), err)
 			}
 		}
 		var r, again Record
