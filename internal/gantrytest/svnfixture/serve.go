@@ -45,7 +45,7 @@ func serve(t testing.TB, root, settings string, files map[string]string) string 
 	t.Helper()
 	program, err := exec.LookPath("svnserve")
 	if err != nil {
-		t.Skip("svnserve is not installed")
+		t.Fatal("svnserve is needed: install Debian's subversion")
 	}
 	dir := t.TempDir()
 	conf := filepath.Join(dir, "svnserve.conf")

@@ -1,5 +1,5 @@
 // Package svnfixture makes real Subversion repositories and servers for tests, with the svn tools of the machine. A test
-// that needs them is skipped where they are missing.
+// that needs them fails where they are missing.
 package svnfixture
 
 import (
@@ -89,7 +89,7 @@ func run(t testing.TB, stdin []byte, name string, args ...string) []byte {
 	t.Helper()
 	path, err := exec.LookPath(name)
 	if err != nil {
-		t.Skipf("%s is not installed", name)
+		t.Fatalf("%s is needed: install Debian's subversion", name)
 	}
 	cmd := exec.Command(path, args...)
 	cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8", "HOME="+t.TempDir())

@@ -102,9 +102,6 @@ func TestDump(t *testing.T) {
 func TestDumpOfSvnrdump(t *testing.T) {
 	t.Parallel()
 	r := svnfixture.NewStandardRepo(t)
-	if _, err := exec.LookPath("svnrdump"); err != nil {
-		t.Skip("svnrdump is not installed")
-	}
 	dump, err := exec.Command("svnrdump", "dump", "-q", "--non-interactive", "--config-dir", t.TempDir(), r.URL()).Output()
 	if err != nil {
 		t.Fatal(err)
