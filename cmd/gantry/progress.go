@@ -128,11 +128,17 @@ func (o *convertOutput) report(r *convert.Report, dir string) error {
 		fmt.Fprintf(w, "%d file versions (%s) read, %d checked against the origin's checksums\n", r.Files, formatBytes(r.Bytes), r.VerifiedTexts)
 	}
 	note(w, r.UncheckedText, "file versions that the origin gives no checksum of")
+	note(w, r.Unmapped, "revisions change nothing on any branch")
 	note(w, r.Archived, "refs below refs/archive keep what was deleted at the origin")
 	note(w, r.RenamedPaths, "path names that Git cannot hold were encoded")
 	note(w, r.EmptyDirectories, "empty directories were left out, as Git has none")
+	note(w, r.DroppedSignatures, "signatures were dropped, as what they signed has changed")
 	for _, rename := range r.Renamed {
-		fmt.Fprintf(w, "%s is %s, because Git cannot hold its name\n", rename.Path, rename.Ref)
+		if rename.Ref == "" {
+			fmt.Fprintf(w, "%s was left out: %s\n", rename.Path, rename.Reason)
+			continue
+		}
+		fmt.Fprintf(w, "%s is called %s, as Git cannot hold its name beside the others\n", rename.Path, rename.Ref)
 	}
 	return nil
 }

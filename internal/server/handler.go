@@ -46,7 +46,11 @@ func (s *Server) serveGit(w *recorder, r *http.Request, route string) {
 	w.Header().Set(requestIDHeader(s.cfg.Vendors[0]), id)
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	defer func() {
-		s.observe(observation{id, r.Method, route, w.status, w.bytes, 0, time.Since(began)})
+		status := w.status
+		if status == 0 {
+			status = http.StatusOK // an answer without a body
+		}
+		s.observe(observation{id, r.Method, route, status, w.bytes, 0, time.Since(began)})
 	}()
 	s.git.ServeHTTP(w, r)
 }
