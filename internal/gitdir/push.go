@@ -36,6 +36,11 @@ func (g *Git) Push(ctx context.Context, dir string, updates []RefUpdate, writePa
 	defer cancel()
 	settings := append(StrictObjects("receive"), Setting{"receive.denyDeleteCurrent", "ignore"})
 	cmd := g.CommandWith(ctx, dir, settings, "receive-pack", "--stateless-rpc", ".")
+	release, err := holdDir(cmd, dir)
+	if err != nil {
+		return err
+	}
+	defer release()
 	var answer bytes.Buffer
 	var said Tail
 	cmd.Stdout, cmd.Stderr = &answer, &said

@@ -29,6 +29,13 @@ func (g *Git) Advertise(ctx context.Context, service Service, dir, protocol stri
 func (g *Git) Serve(ctx context.Context, service Service, dir, protocol string, in io.Reader, out io.Writer) error {
 	cmd := g.serve(ctx, service, dir, protocol, "--stateless-rpc")
 	cmd.Stdout = out
+	if service == ReceivePack {
+		release, err := holdDir(cmd, dir)
+		if err != nil {
+			return err
+		}
+		defer release()
+	}
 	pipe, err := cmd.StdinPipe() // not cmd.Stdin: exec would wait for in to end, whatever became of git
 	if err != nil {
 		return err

@@ -196,17 +196,30 @@ func (w *worker) push(ctx context.Context, l lift.Lift, result *convert.Result) 
 		return err
 	}
 	defer dir.Close(context.WithoutCancel(ctx))
-	plan, err := w.pushRefs(ctx, dir.Dir, l, result)
-	for attempt := 1; gantry.KindOf(err) == gantry.Conflict && attempt < pushAttempts; attempt++ {
-		// We hold the repository, so nobody else pushes: it is a git that outlives its killed server, on its way to the
-		// same refs.
-		if err := pause(ctx, pushPause); err != nil {
-			return err
-		}
-		plan, err = w.pushRefs(ctx, dir.Dir, l, result)
-	}
+	refs, err := w.Git.Refs(ctx, dir.Dir)
 	if err != nil {
 		return err
+	}
+	put, err := w.putRefs(ctx, w.row.RepositoryID)
+	if err != nil {
+		return err
+	}
+	plan := planPush(refs, put, result.Refs)
+	if len(plan.updates) > 0 {
+		has := make(map[pack.ID]bool, len(refs))
+		for _, ref := range refs {
+			has[ref.ID] = true
+		}
+		err := w.Git.Push(ctx, dir.Dir, plan.updates, func(ctx context.Context, out io.Writer) error {
+			fence := &fence{to: out, check: func() error { return w.check(ctx) }}
+			if err := l.WritePack(ctx, fence, result, has); err != nil {
+				return err
+			}
+			return fence.release()
+		})
+		if err != nil {
+			return err
+		}
 	}
 	if err := w.Git.SetHead(ctx, dir.Dir, result.Head); err != nil {
 		return err
@@ -218,39 +231,6 @@ func (w *worker) push(ctx context.Context, l lift.Lift, result *convert.Result) 
 			row.StatusText = fmt.Sprintf("Done; %d refs were left where somebody else has moved them: %v", len(plan.kept), plan.kept)
 		}
 		return tx.SetImportedRefs(row.RepositoryID, plan.put)
-	})
-}
-
-// How often refs are looked at again that moved during a push, and how long to wait for them.
-const (
-	pushAttempts = 5
-	pushPause    = time.Second
-)
-
-// pushRefs moves the refs of a repository to a result, with the objects that they need.
-func (w *worker) pushRefs(ctx context.Context, dir string, l lift.Lift, result *convert.Result) (pushPlan, error) {
-	refs, err := w.Git.Refs(ctx, dir)
-	if err != nil {
-		return pushPlan{}, err
-	}
-	put, err := w.putRefs(ctx, w.row.RepositoryID)
-	if err != nil {
-		return pushPlan{}, err
-	}
-	plan := planPush(refs, put, result.Refs)
-	if len(plan.updates) == 0 {
-		return plan, nil
-	}
-	has := make(map[pack.ID]bool, len(refs))
-	for _, ref := range refs {
-		has[ref.ID] = true
-	}
-	return plan, w.Git.Push(ctx, dir, plan.updates, func(ctx context.Context, out io.Writer) error {
-		fence := &fence{to: out, check: func() error { return w.check(ctx) }}
-		if err := l.WritePack(ctx, fence, result, has); err != nil {
-			return err
-		}
-		return fence.release()
 	})
 }
 

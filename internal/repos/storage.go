@@ -90,7 +90,7 @@ func (s *Service) open(ctx context.Context, id int64, l *lock) (*Write, error) {
 			return nil, err
 		}
 	}
-	if err := removeQuarantine(l.dir); err != nil {
+	if err := s.git.Settle(ctx, l.dir); err != nil {
 		return nil, err
 	}
 	if w.before, err = s.git.Refs(ctx, l.dir); err != nil {
@@ -98,23 +98,6 @@ func (s *Service) open(ctx context.Context, id int64, l *lock) (*Write, error) {
 	}
 	w.head, err = s.git.Head(l.dir)
 	return w, err
-}
-
-// removeQuarantine deletes what pushes of killed processes have left: objects that no ref can reach, in directories that git
-// itself would keep for two weeks. The lock is held, so a git that still works on one has lost its server and is to fail; what
-// it writes meanwhile is deleted the next time.
-func removeQuarantine(dir string) error {
-	objects := filepath.Join(dir, "objects")
-	entries, err := os.ReadDir(objects)
-	if err != nil {
-		return fmt.Errorf("repos: %w", err)
-	}
-	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), "tmp_objdir-") {
-			_ = os.RemoveAll(filepath.Join(objects, e.Name()))
-		}
-	}
-	return nil
 }
 
 // make makes an empty repository appear at dir complete.
