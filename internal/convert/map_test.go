@@ -156,8 +156,10 @@ func TestRenamedRefs(t *testing.T) {
 		CopyDir("trunk", 1, "branches/X"), CopyDir("trunk", 1, "tags/-v"))
 	c := convertDump(t, h.Bytes())
 	want := []Rename{
-		{Path: "branches/a b", Ref: "refs/heads/a_b"}, {Path: "branches/main", Ref: "refs/heads/main-2"},
-		{Path: "branches/x", Ref: "refs/heads/x-2"}, {Path: "tags/-v", Ref: "refs/tags/_v"},
+		{Path: "branches/a b", Ref: "refs/heads/a_b"},
+		{Path: "branches/main", Ref: "refs/heads/main-2"},
+		{Path: "branches/x", Ref: "refs/heads/x-2"},
+		{Path: "tags/-v", Ref: "refs/tags/_v"},
 	}
 	if diff := cmp.Diff(want, c.result.Report.Renamed); diff != "" {
 		t.Error(diff)
@@ -193,8 +195,10 @@ func TestLargeFiles(t *testing.T) {
 		got = append(got, f)
 	}
 	want := []gantry.LargeFile{
-		{RefName: "refs/heads/main", Path: "d/big", Size: 2000}, {Path: "outside", Size: 2000},
-		{RefName: "refs/heads/main", Path: "d/big", Size: 2000}, {RefName: "refs/heads/b", Path: "own", Size: 2000},
+		{RefName: "refs/heads/main", Path: "d/big", Size: 2000},
+		{Path: "outside", Size: 2000},
+		{RefName: "refs/heads/main", Path: "d/big", Size: 2000},
+		{RefName: "refs/heads/b", Path: "own", Size: 2000},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -194,7 +194,7 @@ func (ts *texts) readDelta(in io.Reader, base *text, old history.Entry) (*text, 
 	var viewBuf []byte
 	for {
 		w, err := ts.diff.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {

@@ -38,7 +38,7 @@ type Proxy struct {
 
 // StartProxy starts a proxy. It ends, and closes all its connections, when ctx does or Close is called.
 func (e *Egress) StartProxy(ctx context.Context) (*Proxy, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}

@@ -171,7 +171,8 @@ func TestPush(t *testing.T) {
 		{"bad name", []gitdir.RefUpdate{{Name: "refs/heads/-x", New: main}}, writePack, gantry.Invalid, "hyphen"},
 		{"missing object", []gitdir.RefUpdate{{Name: "refs/heads/new", New: pack.ID{1, 2, 3}}}, writePack, gantry.Internal, "bad object 010203"},
 		{
-			"pack cut off", []gitdir.RefUpdate{{Name: "refs/heads/new", New: main}},
+			"pack cut off",
+			[]gitdir.RefUpdate{{Name: "refs/heads/new", New: main}},
 			func(ctx context.Context, w io.Writer) error {
 				_, err := io.WriteString(w, "PACK\x00\x00\x00\x02\x00\x00\x00\x09")
 				return err
@@ -179,7 +180,8 @@ func TestPush(t *testing.T) {
 			gantry.Internal, "receive-pack",
 		},
 		{
-			"writer fails", []gitdir.RefUpdate{{Name: "refs/heads/new", New: main}},
+			"writer fails",
+			[]gitdir.RefUpdate{{Name: "refs/heads/new", New: main}},
 			func(context.Context, io.Writer) error { return errors.New("disk on fire") },
 			gantry.Internal, "disk on fire",
 		},

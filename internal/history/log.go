@@ -190,7 +190,7 @@ func (l *Log) readSegment(s Segment, yield func(*Record, error) bool) (goOn bool
 	var record Record
 	for {
 		body, err := in.next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return true
 		}
 		if err == nil {

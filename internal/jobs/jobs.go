@@ -245,6 +245,7 @@ type troubles struct{ slog.Handler }
 func (h troubles) Enabled(ctx context.Context, level slog.Level) bool {
 	return level >= slog.LevelWarn && h.Handler.Enabled(ctx, level)
 }
+
 func (h troubles) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return troubles{h.Handler.WithAttrs(attrs)}
 }

@@ -58,7 +58,9 @@ func scanAccess(rows *sql.Rows) (Access, error) {
 	r := &x.Repository
 	fields := []any{
 		&r.ID, &r.OwnerID, &r.Name, &r.Description, &r.Homepage, &r.Private, &r.DefaultBranch, &r.Size,
-		stamp{&r.PushedAt}, stamp{&r.CreatedAt}, stamp{&r.UpdatedAt},
+		stamp{&r.PushedAt},
+		stamp{&r.CreatedAt},
+		stamp{&r.UpdatedAt},
 	}
 	fields = append(fields, accountFields(&x.Owner)...)
 	err := rows.Scan(append(fields, &permission, &role)...)

@@ -182,8 +182,10 @@ func TestFetchFails(t *testing.T) {
 		{"ssh, wrong", "ssh://" + ssh.Address + "/sample.git", origin.Credentials{Username: "git", Password: canary}, nil, is(origin.ErrAuthFailed), ""},
 		{"ssh, nothing there", "ssh://" + ssh.Address + "/other.git", origin.Credentials{Password: ssh.Password}, nil, is(origin.ErrNotFound), ""},
 		{
-			"ssh, another host key", "ssh://" + ssh.Address + "/sample.git", origin.Credentials{Password: ssh.Password},
-			[]string{"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIK0wmN/Cr3JXqmLW7u+g9pTh+wyqDHpSQEIQczXkVx9q"}, kind(gantry.Forbidden), "not the one",
+			"ssh, another host key", "ssh://" + ssh.Address + "/sample.git",
+			origin.Credentials{Password: ssh.Password},
+			[]string{"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIK0wmN/Cr3JXqmLW7u+g9pTh+wyqDHpSQEIQczXkVx9q"},
+			kind(gantry.Forbidden), "not the one",
 		},
 		{"ssh, forbidden address", "ssh://127.0.0.2/sample.git", origin.Credentials{}, nil, is(egress.ErrRefused), ""},
 		{"subversion", "svn://127.0.0.1/sample.git", origin.Credentials{}, nil, kind(gantry.Invalid), ""},

@@ -2,7 +2,7 @@ package svn
 
 import (
 	"crypto/hmac"
-	"crypto/md5" //nolint:gosec // CRAM-MD5 is made of it
+	"crypto/md5" // CRAM-MD5 is made of it
 	"encoding/base64"
 	"fmt"
 	"slices"
