@@ -255,9 +255,15 @@ func TestTimeout(t *testing.T) {
 
 func TestRunAtAndPeriodic(t *testing.T) {
 	each(t, func(b *bundle) {
-		ran, ticks := make(chan time.Time, 1), make(chan struct{}, 100)
+		ran, ticks := make(chan time.Time, 1), make(chan struct{})
 		b.queue.Handle("later", jobs.Options{}, func(context.Context, jobs.Job) error { ran <- time.Now(); return nil })
-		b.queue.Periodic("sweep", 20*time.Millisecond, func(context.Context) error { ticks <- struct{}{}; return nil })
+		b.queue.Periodic("sweep", 20*time.Millisecond, func(ctx context.Context) error {
+			select {
+			case ticks <- struct{}{}:
+			case <-ctx.Done():
+			}
+			return nil
+		})
 		run(b.T, b.queue)
 		at := time.Now().Add(400 * time.Millisecond)
 		b.enqueue(jobs.Job{Kind: "later", Key: 1, RunAt: at})

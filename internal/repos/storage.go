@@ -65,11 +65,17 @@ func (s *Service) OpenWrite(ctx context.Context, r *gantry.Repository) (*Write, 
 		return nil, err
 	}
 	w, err := s.open(ctx, r.ID, l)
-	if err != nil {
-		l.release()
-		return nil, err
+	if err == nil {
+		return w, nil
 	}
-	return w, nil
+	if gantry.KindOf(err) == gantry.NotFound {
+		// Who waited for Delete has made the lock's file again.
+		if left := l.removeAll(); left != nil {
+			err = left
+		}
+	}
+	l.release()
+	return nil, err
 }
 
 // open reads what Close compares with. The directory is made when a repository is used for the first time.
