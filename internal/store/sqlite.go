@@ -139,6 +139,9 @@ type turn struct {
 }
 
 func (e *sqlite) write(ctx context.Context, fn func(*Tx) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	t := &turn{ctx: ctx, begin: make(chan *sql.Tx), end: make(chan error), finished: make(chan error, 1)}
 	select {
 	case e.queue <- t:
