@@ -22,7 +22,7 @@ type Address struct {
 
 var (
 	schemes   = map[string]bool{"http": true, "https": true, "git": true, "ssh": true, "svn": true, "svn+ssh": true}
-	shortForm = regexp.MustCompile(`^(?:([^@/:]+)@)?([A-Za-z0-9_.-]+):([^:].*)$`)
+	shortForm = regexp.MustCompile(`^(?:([^@/:]+)@)?([A-Za-z0-9_.-]{2,}):([^:].*)$`) // one letter is a disk
 )
 
 const maxAddress = 2048
