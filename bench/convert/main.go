@@ -6,6 +6,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -98,6 +99,9 @@ func run(ctx context.Context, opt options) error {
 			gantryDir = c.result
 		}
 		report.Rows = append(report.Rows, row)
+	}
+	if len(report.Rows) == 0 {
+		return errors.New("there is nothing to run")
 	}
 	report.print(os.Stdout)
 	if err := report.save(filepath.Join(out, "convert.json")); err != nil {

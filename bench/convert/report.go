@@ -31,18 +31,22 @@ type Row struct {
 // rate is revisions a second.
 func (r Row) rate() float64 { return float64(r.Revisions) / r.Wall.Seconds() }
 
-// print writes the table. How many times as fast the first row is compares revisions a second, since not every
-// converter does all of them.
+// each is the processor time for one revision, without svnserve's.
+func (r Row) each() float64 { return r.CPU.Seconds() / float64(r.Revisions) }
+
+// print writes the table. The last two columns say how many times as much time as the first row a converter takes for
+// each revision, since not every one of them does all.
 func (r *Report) print(w io.Writer) {
 	p := r.Project
 	fmt.Fprintf(w, "%d revisions, %d branches, %d tags, %d merges, %d MB of text\n\n",
 		p.Revisions, p.Branches, p.Tags, len(p.Merges), p.TextBytes/1e6)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "converter\tinput\trevisions\twall s\tCPU s\tsvnserve CPU s\tpeak MB\tobjects MB\tcommits\tmerges\trev/s\tfirst is faster by\t")
+	fmt.Fprintln(t, "converter\tinput\trevisions\twall s\tCPU s\tsvnserve CPU s\tpeak MB\tobjects MB\tcommits\tmerges\trev/s\twall x\tCPU x\t")
+	first := r.Rows[0]
 	for _, row := range r.Rows {
-		fmt.Fprintf(t, "%s\t%s\t%d\t%.2f\t%.2f\t%.2f\t%d\t%.1f\t%d\t%d\t%.0f\t%.1f\t\n",
+		fmt.Fprintf(t, "%s\t%s\t%d\t%.2f\t%.2f\t%.2f\t%d\t%.1f\t%d\t%d\t%.0f\t%.1f\t%.1f\t\n",
 			row.Name, row.Input, row.Revisions, row.Wall.Seconds(), row.CPU.Seconds(), row.Server.Seconds(), row.Peak/1e6,
-			float64(row.Bytes)/1e6, row.Commits, row.Merges, row.rate(), r.Rows[0].rate()/row.rate())
+			float64(row.Bytes)/1e6, row.Commits, row.Merges, row.rate(), first.rate()/row.rate(), row.each()/first.each())
 	}
 	t.Flush()
 }
