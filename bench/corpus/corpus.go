@@ -17,7 +17,7 @@ import (
 )
 
 // version is to grow whenever synth or svndump tell the same parameters differently.
-const version = 1
+const version = 2
 
 // Subversion is an invented project in a Subversion repository.
 type Subversion struct {

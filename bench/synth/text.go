@@ -82,8 +82,16 @@ func (w *writer) link(target string) *File {
 	return &File{Kind: Link, blocks: []*block{w.block(target)}}
 }
 
-// edit is f after a person worked on it.
+// edit is f after a person worked on it; never what it was.
 func (w *writer) edit(f *File) *File {
+	for {
+		if g := w.tryEdit(f); !g.SameContent(f) {
+			return g
+		}
+	}
+}
+
+func (w *writer) tryEdit(f *File) *File {
 	if f.Kind == Binary {
 		g := w.binary()
 		g.blocks[0].number = f.blocks[0].number
