@@ -17,6 +17,7 @@ import (
 	"gantry/internal/convert"
 	"gantry/internal/egress"
 	"gantry/internal/gitdir"
+	"gantry/internal/history"
 	"gantry/internal/lift"
 	"gantry/internal/origin"
 	"gantry/internal/origin/detect"
@@ -91,7 +92,7 @@ func (c *conversion) run(ctx context.Context) (*convert.Report, error) {
 }
 
 // land reads, maps and installs.
-func (c *conversion) land(ctx context.Context, lifted lift.Lift, authors authorMap) (*convert.Report, error) {
+func (c *conversion) land(ctx context.Context, lifted lift.Lift, authors map[lift.Author]history.Identity) (*convert.Report, error) {
 	err := lifted.Read(ctx)
 	if gantry.KindOf(err) == gantry.Conflict {
 		err = gantry.Errorf(gantry.Conflict, "convert", "%s.partial holds an unfinished conversion of another origin: remove it, or name another directory", c.dir)

@@ -14,8 +14,6 @@ import (
 
 	"gantry/internal/convert"
 	"gantry/internal/gantrytest/svnfixture"
-	"gantry/internal/history"
-	"gantry/internal/lift"
 )
 
 // An interrupted conversion leaves with 130 and no result, and the same command completes it.
@@ -45,36 +43,6 @@ func TestConvertInterrupted(t *testing.T) {
 	}
 	if !strings.Contains(out.String(), result+" is complete") {
 		t.Errorf("again: %q", &out)
-	}
-}
-
-func TestParseAuthors(t *testing.T) {
-	t.Parallel()
-	const header = "remote_id,remote_name,email,name\n"
-	got, err := parseAuthors("f", strings.NewReader("\xef\xbb\xbf"+header+"a@1,a,a@example.org,\"Ann, the first\"\nb@1,b,b@example.org,Bob\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := authorMap{
-		lift.Author{RemoteID: "a@1", RemoteName: "a"}: history.Identity{Email: "a@example.org", Name: "Ann, the first"},
-		lift.Author{RemoteID: "b@1", RemoteName: "b"}: history.Identity{Email: "b@example.org", Name: "Bob"},
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-	for text, want := range map[string]string{
-		"":                             "empty",
-		"id,name\n":                    "columns",
-		"remote_id,name,email,a\n":     "line 1",
-		header + "a,a,,A\n":            "line 2: a needs an email and a name",
-		header + "a,a,e,A\na,a,e,B\n":  "line 3: a is there twice",
-		header + "a,a\n":               "line 2",
-		header + "a,a,\"e,A\n":         "line",
-		header + "a,a,e,A\n\na,b,e,\n": "line 4",
-	} {
-		if _, err := parseAuthors("f", strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: error %v, want one that says %q", text, err, want)
-		}
 	}
 }
 

@@ -174,8 +174,8 @@ func TestAuthorsTable(t *testing.T) {
 	}
 	changed := strings.Join(lines, "\n") + "\n"
 	refused := c.must(422, "alice repo", "PUT", path+"/authors.csv", changed+"nobody@here,nobody,n@example.com,N\n")
-	if !strings.Contains(string(refused.text), fmt.Sprintf("row %d", len(lines))) {
-		t.Errorf("the refusal does not name row %d: %s", len(lines), refused.text)
+	if !strings.Contains(string(refused.text), fmt.Sprintf("line %d", len(lines)+1)) {
+		t.Errorf("the refusal does not name line %d: %s", len(lines)+1, refused.text)
 	}
 	if again := c.must(200, "alice repo", "GET", path+"/authors.csv", ""); string(again.text) != text {
 		t.Errorf("a refused table has changed something:\n%s", again.text)

@@ -77,16 +77,8 @@ func (s *Service) MapAuthor(ctx context.Context, p gantry.Principal, repo *repos
 	return author, nil
 }
 
-// AuthorRow is one row of the CSV of all authors.
-type AuthorRow struct {
-	RemoteID   string
-	RemoteName string
-	Email      string
-	Name       string
-}
-
-// MapAuthors gives many authors other identities, all or none; errors name the row, counted from 1.
-func (s *Service) MapAuthors(ctx context.Context, p gantry.Principal, repo *repos.View, rows []AuthorRow) error {
+// MapAuthors gives many authors other identities, all or none; errors name the line.
+func (s *Service) MapAuthors(ctx context.Context, p gantry.Principal, repo *repos.View, rows []gantry.AuthorRow) error {
 	if err := repos.Require(repo, gantry.PermWrite); err != nil {
 		return err
 	}
@@ -102,15 +94,14 @@ func (s *Service) MapAuthors(ctx context.Context, p gantry.Principal, repo *repo
 		}
 		var faults []gantry.FieldError
 		var changed []*gantry.Author
-		for i, r := range rows {
+		for _, r := range rows {
 			author := authors[key{r.RemoteID, r.RemoteName}]
 			if author == nil {
-				faults = append(faults, gantry.FieldError{Resource: "Author", Field: "remote_id", Code: gantry.Custom, Message: fmt.Sprintf("row %d: there is no author %q (%s)", i+1, r.RemoteID, r.RemoteName)})
+				faults = append(faults, gantry.AuthorFault(r.Line, fmt.Sprintf("there is no author %q (%s)", r.RemoteID, r.RemoteName)))
 				continue
 			}
 			for _, fault := range checkIdentity(r.Name, r.Email) {
-				fault.Code, fault.Message = gantry.Custom, fmt.Sprintf("row %d: %s", i+1, fault.Message)
-				faults = append(faults, fault)
+				faults = append(faults, gantry.AuthorFault(r.Line, fault.Message))
 			}
 			if author.Name != r.Name || author.Email != r.Email {
 				author.Name, author.Email = r.Name, r.Email
