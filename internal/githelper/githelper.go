@@ -1,8 +1,9 @@
 // Package githelper is what git calls back while it fetches: Gantry's own program, run again as git's credential helper,
 // git:// proxy command and ssh client. See gitcredentials(7), GIT_PROXY_COMMAND and GIT_SSH in git(1).
 //
-// What it must know (credentials, the egress proxy) comes over an inherited pipe, so that it is in no argument list,
-// environment, address or file.
+// What it must know comes over an inherited pipe, so that credentials are in no argument list, environment, address or
+// file. Only the address of the egress proxy, with a secret that dies with the command, stands in git's environment for
+// http: git takes it from nowhere else.
 package githelper
 
 import (

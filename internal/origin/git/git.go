@@ -71,7 +71,7 @@ func Fetch(ctx context.Context, opt Options) (result *Result, err error) {
 	case !sameHost(answer.Address, opt.Address):
 		f.note.Username, f.note.Password = "", "" // the origin has moved us to a host that the credentials are not for
 	}
-	if err := opt.Git.Init(ctx, opt.Dir, "main"); err != nil {
+	if err := os.Mkdir(opt.Dir, 0o700); err != nil { // what is there already is not ours to remove
 		return nil, err
 	}
 	defer func() {
@@ -79,6 +79,9 @@ func Fetch(ctx context.Context, opt Options) (result *Result, err error) {
 			_ = os.RemoveAll(opt.Dir)
 		}
 	}()
+	if err := opt.Git.Init(ctx, opt.Dir, "main"); err != nil {
+		return nil, err
+	}
 	if result, err = f.run(ctx); err != nil {
 		return nil, err
 	}
