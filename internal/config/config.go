@@ -23,6 +23,8 @@ type Config struct {
 	MasterKey   string // "" means the key file in Data
 	Git         string
 	Listen      string
+	APIURL      string // "" means ExternalURL; no slash at the end, as below
+	WebURL      string // "" means ExternalURL
 	ExternalURL string // "" means derived from the address that is listened on; no slash at the end
 	Metrics     string // MetricsLocal, MetricsOff or an address of its own
 

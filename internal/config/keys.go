@@ -53,7 +53,15 @@ func Keys() []Key {
 		},
 		{
 			Name: "external_url", Default: "", Help: "address under which clients reach the server, by default the one listened on",
-			field: func(c *Config) any { return &c.ExternalURL }, check: checkExternalURL,
+			field: func(c *Config) any { return &c.ExternalURL }, check: func(c *Config) error { return checkURL(&c.ExternalURL) },
+		},
+		{
+			Name: "api_url", Default: "", Help: "address of the API, where it is not that of external_url",
+			field: func(c *Config) any { return &c.APIURL }, check: func(c *Config) error { return checkURL(&c.APIURL) },
+		},
+		{
+			Name: "web_url", Default: "", Help: "address of web pages and of repositories to clone, where it is not that of external_url",
+			field: func(c *Config) any { return &c.WebURL }, check: func(c *Config) error { return checkURL(&c.WebURL) },
 		},
 		{
 			Name: "metrics", Default: MetricsLocal, Help: "who may read /metrics: local (callers on this machine), off, or an address of its own to listen on",
@@ -191,15 +199,16 @@ func shownDatabase(c *Config) string {
 	return u.Redacted()
 }
 
-func checkExternalURL(c *Config) error {
-	if c.ExternalURL == "" {
+// checkURL takes the slash off the end of an address.
+func checkURL(address *string) error {
+	if *address == "" {
 		return nil
 	}
-	u, err := url.Parse(c.ExternalURL)
+	u, err := url.Parse(*address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return fmt.Errorf("%q is not an address: use http(s)://HOST[:PORT][/PATH]", c.ExternalURL)
+		return fmt.Errorf("%q is not an address: use http(s)://HOST[:PORT][/PATH]", *address)
 	}
-	c.ExternalURL = strings.TrimRight(c.ExternalURL, "/")
+	*address = strings.TrimRight(*address, "/")
 	return nil
 }
 

@@ -3,6 +3,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -169,7 +170,7 @@ func (s *Server) build(ctx context.Context) error {
 	}
 	s.api, err = api.New(api.Options{
 		Accounts: s.services.Accounts, Auth: s.services.Auth, Repos: repositories, Imports: s.imports,
-		URLs:    api.URLs{API: s.url, Web: s.url},
+		URLs:    api.URLs{API: cmp.Or(cfg.APIURL, s.url), Web: cmp.Or(cfg.WebURL, s.url)},
 		Vendors: cfg.Vendors,
 		Lenient: cfg.Preview == config.PreviewLenient,
 		Limits: api.Limits{
