@@ -21,6 +21,7 @@ import (
 	"gantry/internal/lift"
 	"gantry/internal/origin"
 	"gantry/internal/origin/detect"
+	"gantry/internal/sshdial"
 )
 
 // conversion is one run of "gantry convert".
@@ -32,6 +33,8 @@ type conversion struct {
 	defaultBranch, git        string
 	progress                  func(convert.Progress)
 	log                       *slog.Logger
+
+	hostKeys []string // that an ssh origin may show; none: any
 }
 
 // errChoose is in the chain of the error that tells of several projects.
@@ -56,11 +59,7 @@ func (c *conversion) run(ctx context.Context) (*convert.Report, error) {
 		return nil, err
 	}
 	out := egress.New(anywhere, c.log)
-	hostKeys, err := knownHosts()
-	if err != nil {
-		return nil, err
-	}
-	from, err := c.locate(ctx, out, hostKeys)
+	from, err := c.locate(ctx, out)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +77,7 @@ func (c *conversion) run(ctx context.Context) (*convert.Report, error) {
 		Git:      git,
 		Egress:   out,
 		Log:      c.log,
-		HostKeys: hostKeys,
+		HostKeys: c.hostKeys,
 		Agent:    os.Getenv("SSH_AUTH_SOCK"),
 	})
 	if err != nil {
@@ -133,7 +132,7 @@ func (c *conversion) choose(ctx context.Context, lifted lift.Lift) error {
 }
 
 // locate finds out what and where the origin is.
-func (c *conversion) locate(ctx context.Context, out *egress.Egress, hostKeys []string) (lift.Origin, error) {
+func (c *conversion) locate(ctx context.Context, out *egress.Egress) (lift.Origin, error) {
 	if info, err := os.Stat(c.origin); err == nil {
 		if info.IsDir() {
 			return lift.Origin{}, gantry.Errorf(gantry.Invalid, "convert", "%s is a directory: give its address, or make a file of it with \"svnadmin dump\" or \"git bundle create\"", c.origin)
@@ -153,7 +152,10 @@ func (c *conversion) locate(ctx context.Context, out *egress.Egress, hostKeys []
 	if c.vcs != "" {
 		return lift.Origin{VCS: c.vcs, Address: address, Credentials: creds}, nil
 	}
-	found, err := detect.Detect(ctx, detect.Options{Address: address, Credentials: creds, HostKeys: hostKeys, Egress: out, Log: c.log})
+	if c.hostKeys, err = knownKeys(address); err != nil {
+		return lift.Origin{}, err
+	}
+	found, err := detect.Detect(ctx, detect.Options{Address: address, Credentials: creds, HostKeys: c.hostKeys, Egress: out, Log: c.log})
 	if err != nil {
 		return lift.Origin{}, err
 	}
@@ -212,15 +214,11 @@ func checkVacant(dir string) error {
 	return nil
 }
 
-// knownHosts returns the lines of the user's known_hosts file, none when there is no such file.
-func knownHosts() ([]string, error) {
+// knownKeys returns the keys that the user's known_hosts file has for an ssh host.
+func knownKeys(address origin.Address) ([]string, error) {
 	home, err := os.UserHomeDir()
 	if err != nil {
 		return nil, nil //nolint:nilerr // a user without a home has no such file
 	}
-	text, err := os.ReadFile(filepath.Join(home, ".ssh", "known_hosts"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	return strings.FieldsFunc(string(text), func(r rune) bool { return r == '\n' }), err
+	return sshdial.KnownKeys(filepath.Join(home, ".ssh", "known_hosts"), address.HostPort())
 }

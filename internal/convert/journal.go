@@ -40,6 +40,7 @@ type Fetched struct {
 	Name    string   `json:"name"` // within the staging directory
 	Head    string   `json:"head"` // the ref that HEAD names
 	Commits int64    `json:"commits"`
+	HostKey string   `json:"host_key,omitempty"` // that an ssh host showed
 	Skipped []Rename `json:"skipped,omitempty"`
 }
 

@@ -37,7 +37,7 @@ type Options struct {
 	Log      *slog.Logger
 
 	LargeFile int64    // size in bytes above which a file is a large file
-	HostKeys  []string // known_hosts lines that ssh hosts must match; none: the first key a host shows is trusted
+	HostKeys  []string // keys that an ssh host may show, as in package sshdial; none: its first key is trusted and remembered
 	Agent     string   // socket of an ssh agent, "" for none
 }
 

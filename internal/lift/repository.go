@@ -55,7 +55,7 @@ func (r *repository) Read(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	state := convert.State{Complete: true, Fetched: &convert.Fetched{Name: name, Head: fetched.Head, Commits: fetched.Commits}}
+	state := convert.State{Complete: true, Fetched: &convert.Fetched{Name: name, Head: fetched.Head, Commits: fetched.Commits, HostKey: fetched.HostKey}}
 	for _, skipped := range fetched.Skipped {
 		state.Fetched.Skipped = append(state.Fetched.Skipped, convert.Rename{Path: skipped.Name, Reason: skipped.Reason})
 	}
@@ -74,7 +74,7 @@ func (r *repository) fetch(ctx context.Context, dir string) (*git.Result, error)
 	opt := git.Options{
 		Address:     r.from.Address,
 		Credentials: r.from.Credentials,
-		HostKeys:    r.opt.HostKeys,
+		HostKeys:    r.hostKeys(),
 		Agent:       r.opt.Agent,
 		Dir:         dir,
 		Git:         r.opt.Git,
@@ -90,6 +90,14 @@ func (r *repository) fetch(ctx context.Context, dir string) (*git.Result, error)
 		return git.FetchBundle(ctx, r.from.File, opt)
 	}
 	return git.Fetch(ctx, opt)
+}
+
+// hostKeys are those that the host may show: the given ones, else the one that it showed the first time.
+func (r *repository) hostKeys() []string {
+	if len(r.opt.HostKeys) == 0 && r.state.Fetched != nil && r.state.Fetched.HostKey != "" {
+		return []string{r.state.Fetched.HostKey}
+	}
+	return r.opt.HostKeys
 }
 
 // examine lists the authors and large files of what was fetched.

@@ -9,12 +9,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"strings"
 	"time"
 
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/agent"
+	"golang.org/x/crypto/ssh/knownhosts"
 
 	"gantry"
 	"gantry/internal/origin"
@@ -141,6 +143,35 @@ func parseKeys(lines []string) ([]ssh.PublicKey, error) {
 	}
 	return keys, nil
 }
+
+// KnownKeys returns the keys that a known_hosts file (sshd(8)) has for a host, in the form of Options.HostKeys; none when
+// it does not know the host, or there is no such file.
+func KnownKeys(file, address string) ([]string, error) {
+	check, err := knownhosts.New(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("ssh: %w", err)
+	}
+	// The file is only ever asked about a key; the answer to one that no host has names those that it wants.
+	var unknown *knownhosts.KeyError
+	if err := check(address, &net.TCPAddr{}, noKey{}); !errors.As(err, &unknown) {
+		return nil, fmt.Errorf("ssh: %s, host %s: %w", file, address, err)
+	}
+	var keys []string
+	for _, k := range unknown.Want {
+		keys = append(keys, strings.TrimSpace(string(ssh.MarshalAuthorizedKey(k.Key))))
+	}
+	return keys, nil
+}
+
+// noKey is a public key that is nobody's.
+type noKey struct{}
+
+func (noKey) Type() string                        { return "none" }
+func (noKey) Marshal() []byte                     { return nil }
+func (noKey) Verify([]byte, *ssh.Signature) error { return errors.New("ssh: no key") }
 
 // algorithms asks a host for the kinds of key that are known, since most hosts have several.
 func algorithms(known []ssh.PublicKey) []string {
