@@ -64,7 +64,7 @@ func start(t testing.TB, edit func(*api.Options)) *service {
 	s.repos = repos.New(db, git, filepath.Join(dir, "repositories"), time.Now)
 	work, err := imports.New(imports.Options{
 		DB: db, Queue: queue, Sealer: sealer, Repos: s.repos, Git: git, Egress: egress.New(policy, log), Log: log, Now: time.Now,
-		Dir: filepath.Join(dir, "staging"), Workers: 2, Lease: time.Minute, Retention: time.Hour, Attempts: 1,
+		Dir: filepath.Join(dir, "staging"), Workers: 2, Lease: time.Minute, Retention: time.Hour,
 		DefaultBranch: "main", LargeFileThreshold: gantry.LargeFileThreshold,
 	})
 	check(t, err)

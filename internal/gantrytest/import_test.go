@@ -1,9 +1,11 @@
 package gantrytest_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -94,6 +96,8 @@ func TestImportWithPublishedClient(t *testing.T) {
 		if text := git(t, cloneOf(t, server, watch.repo), "show", "main:fresh/file"); text != "new\n" {
 			t.Errorf("what is new at the origin is not there after a restart: %q", text)
 		}
+
+		checkNoSecret(t, server, user.Password)
 
 		watch.cancel()
 		if _, resp, err := client.Migrations.ImportProgress(t.Context(), "admin", "standard"); err == nil || resp.StatusCode != http.StatusNotFound {
@@ -223,6 +227,25 @@ func judgeConversion(t *testing.T, repo *svnfixture.Repo, clone string) {
 		t.Error(err)
 	}
 	t.Logf("libsvn agrees with the trees of %d commits", commits)
+}
+
+// checkNoSecret looks for a password in everything that a server has written.
+func checkNoSecret(t *testing.T, server *gantrytest.Server, secret string) {
+	t.Helper()
+	if strings.Contains(server.Log(), secret) {
+		t.Error("the log tells the origin's password")
+	}
+	err := filepath.WalkDir(server.DataDir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		if bytes.Contains(content, []byte(secret)) {
+			t.Errorf("%s holds the origin's password", path)
+		}
+		return err
+	})
+	must(t, err)
 }
 
 func newClient(t *testing.T, server *gantrytest.Server) *github.Client {

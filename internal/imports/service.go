@@ -38,7 +38,6 @@ type Options struct {
 	Workers            int           // imports at work at once in this process
 	Lease              time.Duration // after this long without a sign of life another process may take an import over
 	Retention          time.Duration // how long raw data is kept after an import is complete
-	Attempts           int           // how often a failed connection is tried in all
 	DefaultBranch      string
 	LargeFileThreshold int64 // bytes
 }

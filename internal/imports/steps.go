@@ -323,22 +323,19 @@ func (f *fence) release() error {
 
 // patiently tries a step again after a failed connection, and says so.
 func (w *worker) patiently(ctx context.Context, step func() error) error {
-	for attempt, wait := 1, time.Second; ; attempt, wait = attempt+1, min(2*wait, time.Minute) {
-		err := step()
-		if err == nil || !errors.Is(err, origin.ErrTemporary) || attempt >= w.Attempts || ctx.Err() != nil {
-			return err
-		}
-		text := fmt.Sprintf("The connection to the origin failed; trying again in %s (attempt %d of %d).", wait, attempt+1, w.Attempts)
-		if err := w.say(ctx, text); err != nil {
-			return err
-		}
-		if err := pause(ctx, wait); err != nil {
-			return err
-		}
-		if err := w.say(ctx, statusTexts[w.row.Status]); err != nil {
-			return err
-		}
+	said := false
+	say := func(next lift.Retry) error {
+		said = true
+		return w.say(ctx, fmt.Sprintf("The connection to the origin failed; trying again in %s (attempt %d of %d).", next.Pause, next.Attempt, next.Attempts))
 	}
+	return lift.Patiently(ctx, say, func() error {
+		if said {
+			if err := w.say(ctx, statusTexts[w.row.Status]); err != nil {
+				return err
+			}
+		}
+		return step()
+	})
 }
 
 func pause(ctx context.Context, d time.Duration) error {

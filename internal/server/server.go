@@ -33,9 +33,6 @@ const (
 	// together stay below the 30 seconds that supervisors usually wait.
 	drainTimeout = 20 * time.Second
 	killTimeout  = 5 * time.Second
-
-	// importAttempts is how often an import's connection to its origin is tried.
-	importAttempts = 6
 )
 
 // Server is a whole Gantry in one process: New, Run, Close.
@@ -161,7 +158,6 @@ func (s *Server) build(ctx context.Context) error {
 		Workers:            cfg.ImportWorkers,
 		Lease:              cfg.ImportLease,
 		Retention:          cfg.ImportRetention,
-		Attempts:           importAttempts,
 		DefaultBranch:      cfg.DefaultBranch,
 		LargeFileThreshold: int64(cfg.LargeFileThreshold),
 	})
