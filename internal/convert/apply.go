@@ -103,7 +103,7 @@ func (a *applier) end() (*history.Record, error) {
 		return nil, fmt.Errorf("r%d: %w", a.record.Number, err)
 	}
 	a.record.Root = a.root.node
-	a.record.Dirs = a.root.list(nil, false)
+	a.record.Dirs = a.root.list(nil, a.root.action == origin.Add)
 	a.adopt(&a.record)
 	return &a.record, nil
 }
@@ -118,10 +118,7 @@ func (a *applier) change(c *origin.Change) error {
 
 func (a *applier) apply(c *origin.Change) error {
 	if c.Path == "" {
-		if c.Action != origin.Modify || !c.Dir {
-			return corrupt("the root is added or deleted")
-		}
-		return a.dirProps(a.root, c)
+		return a.applyRoot(c)
 	}
 	base := baseName(c.Path)
 	if base == "" {
@@ -146,6 +143,23 @@ func (a *applier) apply(c *origin.Change) error {
 		a.running.Renamed++
 	}
 	return a.add(parent, name, c)
+}
+
+// applyRoot applies an edit of the root itself. It is replaced when the origin is read from below its own root, and the
+// directory there is deleted and comes back.
+func (a *applier) applyRoot(c *origin.Change) error {
+	switch {
+	case c.Dir && c.Action == origin.Modify:
+	case c.Dir && c.Action == origin.Replace:
+		root, err := a.newDir(c)
+		if err != nil {
+			return err
+		}
+		a.root = root
+	default:
+		return corrupt("the root is added or deleted")
+	}
+	return a.dirProps(a.root, c)
 }
 
 func (a *applier) modify(parent *dir, name string, c *origin.Change) error {
@@ -186,14 +200,19 @@ func (a *applier) add(parent *dir, name string, c *origin.Change) error {
 	if old.Mode != 0 {
 		return corrupt("it is added and exists already")
 	}
+	if c.Dir {
+		d, err := a.newDir(c)
+		if err != nil {
+			return err
+		}
+		parent.attach(name, d)
+		return a.dirProps(d, c)
+	}
 	var source history.Entry
 	if c.Copied {
 		if source, err = a.source(c); err != nil {
 			return err
 		}
-	}
-	if c.Dir {
-		return a.addDir(parent, name, c, source)
 	}
 	return a.setFile(parent, name, c, source)
 }
@@ -245,19 +264,23 @@ func (a *applier) source(c *origin.Change) (history.Entry, error) {
 	return e, err
 }
 
-func (a *applier) addDir(parent *dir, name string, c *origin.Change, source history.Entry) error {
+// newDir makes the directory that a change adds: empty, or a copy.
+func (a *applier) newDir(c *origin.Change) (*dir, error) {
 	base := history.EmptyNode
 	if c.Copied {
+		source, err := a.source(c)
+		if err != nil {
+			return nil, err
+		}
 		base = source.Node()
 	}
 	d, err := openDir(a.store, c.Path, base)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	d.action = origin.Add
 	d.copied, d.copyPath, d.copyRev = c.Copied, c.CopyPath, c.CopyRev
-	parent.attach(name, d)
-	return a.dirProps(d, c)
+	return d, nil
 }
 
 func (a *applier) dirProps(d *dir, c *origin.Change) error {

@@ -37,7 +37,7 @@ func TestTreesAreSubversions(t *testing.T) {
 			if commits != int(first.result.Commits) || commits == 0 {
 				t.Errorf("%d commits judged, %d in the result", commits, first.result.Commits)
 			}
-			for way, src := range map[string]origin.PathSource{"deltas": openDumpBytes(t, repo.Dump(t, "--deltas")), "svn": dial(t, repo)} {
+			for way, src := range map[string]origin.PathSource{"deltas": openDumpBytes(t, repo.Dump(t, "--deltas")), "svn": dial(t, repo, "")} {
 				c := convertFrom(t, src)
 				if !slices.Equal(c.commits, first.commits) || !slices.Equal(c.result.Refs, first.result.Refs) {
 					t.Errorf("%s: other commits than from whole texts", way)
@@ -51,11 +51,39 @@ func TestTreesAreSubversions(t *testing.T) {
 	}
 }
 
-// dial opens a repository through a server.
-func dial(t *testing.T, repo *svnfixture.Repo) origin.PathSource {
+// Read from below its root, a repository may lose the directory that is read, and get it back.
+func TestRootThatComesBack(t *testing.T) {
+	t.Parallel()
+	h := svnfixture.NewHistory("2f0c61a6-2bd2-4c1f-9d3e-0a7b86e4d211")
+	h.Commit("alice", "Begin", svnfixture.Mkdir("project"), svnfixture.Mkdir("project/trunk"), svnfixture.Put("project/trunk/a", "1\n"))
+	h.Commit("alice", "Edit", svnfixture.Edit("project/trunk/a", "2\n"))
+	h.Commit("bob", "Delete", svnfixture.Delete("project"))
+	h.Commit("bob", "Begin again", svnfixture.Mkdir("project"), svnfixture.Mkdir("project/trunk"), svnfixture.Put("project/trunk/b", "3\n"))
+	h.Commit("alice", "Go back", svnfixture.CopyDir("project", 2, "project").Replacing(), svnfixture.Put("project/trunk/c", "4\n"))
+	repo := svnfixture.NewRepo(t)
+	repo.Load(t, h.Bytes())
+	c := convertFrom(t, dial(t, repo, "/project"))
+	dir, _ := c.install(t)
+	judge := svnjudge.Open(t, repo.Dir)
+	for _, commit := range c.commits {
+		want, err := judge.Tree("project/"+commit.Path, commit.Revision)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.TrimSpace(git(t, nil, "--git-dir", dir, "rev-parse", commit.ID.String()+"^{tree}")); got != want {
+			t.Errorf("r%d: the tree is %s, libsvn says %s", commit.Revision, got, want)
+		}
+	}
+	if revisions := len(c.commits); revisions != 4 {
+		t.Errorf("%d commits, want one of each revision but the one that deletes", revisions)
+	}
+}
+
+// dial opens a repository, or what is below it, through a server.
+func dial(t *testing.T, repo *svnfixture.Repo, below string) origin.PathSource {
 	t.Helper()
 	src, err := svn.Dial(t.Context(), svn.Options{
-		URL:     &url.URL{Scheme: "svn", Host: svnfixture.Serve(t, repo.Root), Path: "/repo"},
+		URL:     &url.URL{Scheme: "svn", Host: svnfixture.Serve(t, repo.Root), Path: "/repo" + below},
 		Dial:    new(net.Dialer).DialContext,
 		TempDir: t.TempDir(),
 	})
