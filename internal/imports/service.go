@@ -49,8 +49,9 @@ type Service struct {
 }
 
 const (
-	jobWork  = "import"         // move an import on
-	jobClean = "import-cleanup" // delete the staging of an import that is gone
+	jobWork     = "import"          // move an import on
+	jobClean    = "import-cleanup"  // delete the staging of an import that is gone
+	jobMaintain = "import-maintain" // make a repository that was pushed to cheap to serve
 )
 
 // New makes a Service and registers its jobs with the queue. Run is to run beside the
@@ -63,6 +64,9 @@ func New(opt Options) (*Service, error) {
 	s := &Service{Options: opt, node: node}
 	s.Queue.Handle(jobWork, jobs.Options{Workers: opt.Workers}, s.work)
 	s.Queue.Handle(jobClean, jobs.Options{Workers: 1}, s.clean)
+	s.Queue.Handle(jobMaintain, jobs.Options{Workers: 1}, func(ctx context.Context, job jobs.Job) error {
+		return s.Repos.Maintain(ctx, job.Key)
+	})
 	return s, nil
 }
 

@@ -3,20 +3,15 @@ package imports
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"strconv"
-	"time"
 
 	"gantry"
 	"gantry/internal/convert"
-	"gantry/internal/gitdir"
 	"gantry/internal/history"
 	"gantry/internal/lift"
 	"gantry/internal/origin"
 	"gantry/internal/origin/detect"
-	"gantry/internal/pack"
 	"gantry/internal/store"
 )
 
@@ -189,138 +184,6 @@ func (w *worker) mapInput(ctx context.Context) (map[lift.Author]history.Identity
 	return authors, choice, err
 }
 
-// push brings the result into the repository: every ref that does not exist yet or that is where an import put it.
-func (w *worker) push(ctx context.Context, l lift.Lift, result *convert.Result) error {
-	dir, err := w.Repos.OpenWrite(ctx, &gantry.Repository{ID: w.row.RepositoryID})
-	if err != nil {
-		return err
-	}
-	defer dir.Close(context.WithoutCancel(ctx))
-	refs, err := w.Git.Refs(ctx, dir.Dir)
-	if err != nil {
-		return err
-	}
-	put, err := w.putRefs(ctx, w.row.RepositoryID)
-	if err != nil {
-		return err
-	}
-	plan := planPush(refs, put, result.Refs)
-	if len(plan.updates) > 0 {
-		has := make(map[pack.ID]bool, len(refs))
-		for _, ref := range refs {
-			has[ref.ID] = true
-		}
-		err := w.Git.Push(ctx, dir.Dir, plan.updates, func(ctx context.Context, out io.Writer) error {
-			fence := &fence{to: out, check: func() error { return w.check(ctx) }}
-			if err := l.WritePack(ctx, fence, result, has); err != nil {
-				return err
-			}
-			return fence.release()
-		})
-		if err != nil {
-			return err
-		}
-	}
-	if err := w.Git.SetHead(ctx, dir.Dir, result.Head); err != nil {
-		return err
-	}
-	return w.move(ctx, gantry.StatusComplete, func(tx *store.Tx, row *store.Import) error {
-		row.Username, row.Password = "", nil
-		row.CompletedAt = w.Now()
-		if len(plan.kept) > 0 {
-			row.StatusText = fmt.Sprintf("Done; %d refs were left where somebody else has moved them: %v", len(plan.kept), plan.kept)
-		}
-		return tx.SetImportedRefs(row.RepositoryID, plan.put)
-	})
-}
-
-// pushPlan is what a push does to a repository's refs.
-type pushPlan struct {
-	updates []gitdir.RefUpdate
-	put     map[string]string // where the import's refs are afterwards
-	kept    []string          // refs that somebody else has moved; they stay
-}
-
-// planPush compares the refs that a repository has, those that imports put there, and those that it should have.
-func planPush(have []gitdir.Ref, put map[string]string, want []history.Ref) pushPlan {
-	plan := pushPlan{put: map[string]string{}}
-	at := make(map[string]pack.ID, len(have))
-	for _, ref := range have {
-		at[ref.Name] = ref.ID
-	}
-	wanted := make(map[string]bool, len(want))
-	for _, ref := range want {
-		wanted[ref.Name] = true
-		now := at[ref.Name]
-		switch {
-		case now == ref.ID:
-		case now.IsZero(), now.String() == put[ref.Name]:
-			plan.updates = append(plan.updates, gitdir.RefUpdate{Name: ref.Name, Old: now, New: ref.ID})
-		default:
-			plan.kept = append(plan.kept, ref.Name)
-			continue
-		}
-		plan.put[ref.Name] = ref.ID.String()
-	}
-	for _, ref := range have {
-		if !wanted[ref.Name] && put[ref.Name] == ref.ID.String() {
-			plan.updates = append(plan.updates, gitdir.RefUpdate{Name: ref.Name, Old: ref.ID})
-		}
-	}
-	return plan
-}
-
-// putRefs returns where imports last put the refs of a repository.
-func (s *Service) putRefs(ctx context.Context, repositoryID int64) (map[string]string, error) {
-	var put map[string]string
-	err := s.DB.Read(ctx, func(tx *store.Tx) error {
-		var err error
-		put, err = tx.ImportedRefs(repositoryID)
-		return err
-	})
-	return put, err
-}
-
-// fence holds back the end of a pack, without which the receiver moves no ref, until a check has passed: a worker that
-// lost its import while it wrote must not push.
-type fence struct {
-	to    io.Writer
-	held  []byte
-	check func() error
-}
-
-// held back is the checksum that ends a pack.
-const fenceSize = 20
-
-func (f *fence) Write(p []byte) (int, error) {
-	if len(p) >= fenceSize {
-		if _, err := f.to.Write(f.held); err != nil {
-			return 0, err
-		}
-		if _, err := f.to.Write(p[:len(p)-fenceSize]); err != nil {
-			return 0, err
-		}
-		f.held = append(f.held[:0], p[len(p)-fenceSize:]...)
-		return len(p), nil
-	}
-	f.held = append(f.held, p...)
-	if over := len(f.held) - fenceSize; over > 0 {
-		if _, err := f.to.Write(f.held[:over]); err != nil {
-			return 0, err
-		}
-		f.held = append(f.held[:0], f.held[over:]...)
-	}
-	return len(p), nil
-}
-
-func (f *fence) release() error {
-	if err := f.check(); err != nil {
-		return err
-	}
-	_, err := f.to.Write(f.held)
-	return err
-}
-
 // patiently tries a step again after a failed connection, and says so.
 func (w *worker) patiently(ctx context.Context, step func() error) error {
 	said := false
@@ -336,69 +199,4 @@ func (w *worker) patiently(ctx context.Context, step func() error) error {
 		}
 		return step()
 	})
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
-	}
-}
-
-// progress brings a lift's progress into the row, at most once a second.
-type progress struct {
-	*worker
-	ctx  context.Context
-	last time.Time
-}
-
-func (p *progress) report(now convert.Progress) {
-	if p.Now().Sub(p.last) < time.Second {
-		return
-	}
-	p.last = p.Now()
-	err := p.save(p.ctx, func(_ *store.Tx, row *store.Import) error {
-		switch now.Phase {
-		case convert.Reading:
-			row.Percent = percent(now)
-			if now.Total >= 0 {
-				row.CommitCount = &now.Total
-			}
-		case convert.Packing:
-			row.PushPercent = percent(now)
-		}
-		return nil
-	})
-	if err != nil && !errors.Is(err, errLost) && p.ctx.Err() == nil {
-		p.Log.Warn("import: progress not written", "import", p.row.ID, "error", err)
-	}
-}
-
-// percent is nil while the total is not known.
-func percent(p convert.Progress) *int {
-	switch {
-	case p.Total < 0:
-		return nil
-	case p.Total == 0:
-		return new(100)
-	}
-	return new(int(min(100, p.Done*100/p.Total)))
-}
-
-func decodeState(text string) (convert.State, error) {
-	var state convert.State
-	if text == "" {
-		return state, nil
-	}
-	if err := json.Unmarshal([]byte(text), &state); err != nil {
-		return state, fmt.Errorf("imports: checkpoint: %w", err)
-	}
-	return state, nil
-}
-
-func encodeState(state convert.State) (string, error) {
-	text, err := json.Marshal(state)
-	return string(text), err
 }

@@ -58,6 +58,12 @@ type MapOptions struct {
 	Commit func(id pack.ID, branch, revision string) error
 }
 
+// Receiver is what the receiver of a pack has already. The zero value has nothing.
+type Receiver struct {
+	Tips    []pack.ID  // its refs
+	Objects pack.IDSet // all that can be reached from them
+}
+
 // Lift is one origin on its way. It is used by one goroutine at a time.
 type Lift interface {
 	// Read is the raw step. It goes on from the last checkpoint, and after a complete one brings in what is new.
@@ -71,7 +77,7 @@ type Lift interface {
 	Map(ctx context.Context, opt MapOptions) (*convert.Result, error)
 
 	// WritePack writes a complete pack of all that a result's refs reach without what the receiver has.
-	WritePack(ctx context.Context, w io.Writer, result *convert.Result, has map[pack.ID]bool) error
+	WritePack(ctx context.Context, w io.Writer, result *convert.Result, to Receiver) error
 
 	// Install makes a result the complete new bare repository at dir, which must not exist or be empty.
 	Install(ctx context.Context, dir string, result *convert.Result) error

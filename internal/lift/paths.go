@@ -78,8 +78,8 @@ func (p *paths) Map(ctx context.Context, opt MapOptions) (*convert.Result, error
 	return p.Conversion.Map(ctx, mapping)
 }
 
-func (p *paths) WritePack(ctx context.Context, w io.Writer, result *convert.Result, has map[pack.ID]bool) error {
-	_, err := p.Conversion.WritePack(ctx, w, result, func(id pack.ID) bool { return has[id] })
+func (p *paths) WritePack(ctx context.Context, w io.Writer, result *convert.Result, to Receiver) error {
+	_, err := p.Conversion.WritePack(ctx, w, result, to.Objects.Has)
 	return err
 }
 

@@ -265,25 +265,22 @@ func (r *repository) tellRef(ctx context.Context, ref gitdir.Ref, told []gitdir.
 	return err
 }
 
-func (r *repository) WritePack(ctx context.Context, w io.Writer, result *convert.Result, has map[pack.ID]bool) error {
-	var tips, have []pack.ID
+func (r *repository) WritePack(ctx context.Context, w io.Writer, result *convert.Result, to Receiver) error {
+	var tips []pack.ID
 	for _, ref := range result.Refs {
 		tips = append(tips, ref.ID)
-	}
-	for id := range has {
-		have = append(have, id)
 	}
 	progress := func(done, total int64) {
 		r.opt.Progress(convert.Progress{Phase: convert.Packing, Done: done, Total: total})
 	}
-	return git.PackWriter(r.opt.Git, r.dir(), tips, have, progress)(ctx, w)
+	return git.PackWriter(r.opt.Git, r.dir(), tips, to.Tips, progress)(ctx, w)
 }
 
 // Install leaves it to git to index and check the pack: its objects are a stranger's.
 func (r *repository) Install(ctx context.Context, dir string, result *convert.Result) error {
 	in := installation(result)
 	if len(in.Refs) > 0 {
-		in.Pack = func(ctx context.Context, w io.Writer) error { return r.WritePack(ctx, w, result, nil) }
+		in.Pack = func(ctx context.Context, w io.Writer) error { return r.WritePack(ctx, w, result, Receiver{}) }
 	}
 	return r.opt.Git.Install(ctx, dir, in)
 }

@@ -209,3 +209,15 @@ func diskUsage(dir string) (int64, error) {
 	})
 	return total, err
 }
+
+// Maintain makes a repository cheap to serve: see gitdir.Maintain. It does nothing to one that is gone.
+func (s *Service) Maintain(ctx context.Context, id int64) error {
+	w, err := s.OpenWrite(ctx, &gantry.Repository{ID: id})
+	if gantry.KindOf(err) == gantry.NotFound {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(s.git.Maintain(ctx, w.Dir), w.Close(context.WithoutCancel(ctx)))
+}
