@@ -9,7 +9,7 @@ import (
 	"gantry/internal/store"
 )
 
-// progress brings a lift's progress into the row, at most once a second.
+// progress brings a lift's progress into the row, at most once a second, and at the end.
 type progress struct {
 	*worker
 	ctx  context.Context
@@ -17,7 +17,7 @@ type progress struct {
 }
 
 func (p *progress) report(now convert.Progress) {
-	if p.Now().Sub(p.last) < time.Second {
+	if p.Now().Sub(p.last) < time.Second && now.Done != now.Total {
 		return
 	}
 	p.last = p.Now()
