@@ -25,6 +25,9 @@ func (j journal) Commit(ctx context.Context, state convert.State, news convert.N
 	return j.save(ctx, func(tx *store.Tx, row *store.Import) error {
 		row.RawState = text
 		row.AuthorsCount = int64(state.Authors)
+		if state.Fetched != nil {
+			row.Percent, row.CommitCount = new(100), &state.Fetched.Commits
+		}
 		row.LargeFilesCount, row.LargeFilesSize = state.LargeFiles, state.LargeFileSize
 		first := state.Authors - len(news.Authors)
 		for i, a := range news.Authors {

@@ -9,7 +9,7 @@ import (
 	"gantry/internal/store"
 )
 
-// progress brings a lift's progress into the row, at most once a second, and at the end.
+// progress brings a lift's progress into the row, at most once a second, and at the end. Mapping shows none.
 type progress struct {
 	*worker
 	ctx  context.Context
@@ -17,7 +17,7 @@ type progress struct {
 }
 
 func (p *progress) report(now convert.Progress) {
-	if p.Now().Sub(p.last) < time.Second && now.Done != now.Total {
+	if now.Phase == convert.Mapping || p.Now().Sub(p.last) < time.Second && now.Done != now.Total {
 		return
 	}
 	p.last = p.Now()
@@ -28,6 +28,8 @@ func (p *progress) report(now convert.Progress) {
 			if now.Total >= 0 {
 				row.CommitCount = &now.Total
 			}
+		case convert.Fetching:
+			row.Percent = percent(now)
 		case convert.Packing:
 			row.PushPercent = percent(now)
 		}
