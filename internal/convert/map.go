@@ -16,14 +16,19 @@ type MapOptions struct {
 
 	Root          string // path of the project below the root that was read, "" for all of it
 	DefaultBranch string // name of trunk's branch; "" for main
+	Shape         gantry.Shape
 
 	// Commit is told of every commit in the order of their revisions; nil for none.
 	Commit func(history.Commit) error
 }
 
 // Map turns everything read into commits and refs. It may be called again with other options; the same options always
-// give the same result.
+// give the same result. A layout that cannot be read is gantry.Invalid.
 func (c *Conversion) Map(ctx context.Context, opt MapOptions) (*Result, error) {
+	rules, err := history.ParseRules(opt.Shape.Layout)
+	if err != nil {
+		return nil, err
+	}
 	m, err := history.Map(ctx, c.log, c.store, history.MapOptions{
 		UUID: c.state.UUID,
 		Identity: func(a history.Author) history.Identity {
@@ -34,6 +39,9 @@ func (c *Conversion) Map(ctx context.Context, opt MapOptions) (*Result, error) {
 		},
 		Root:          strings.Trim(opt.Root, "/"),
 		DefaultBranch: cmp.Or(opt.DefaultBranch, "main"),
+		Layout:        rules,
+		KeepEmpty:     opt.Shape.KeepEmpty,
+		Dress:         opt.Shape.Dressing,
 		Commit:        opt.Commit,
 		Progress: func(revision int64) {
 			c.report(Progress{Phase: Mapping, Done: revision, Total: c.state.Head, Bytes: c.counts.Bytes})
@@ -71,6 +79,7 @@ func (c *Conversion) reportOn(m *history.Mapping) (Report, error) {
 	for _, rename := range m.Renames {
 		r.Renamed = append(r.Renamed, Rename{Path: shown(rename.Path), Ref: rename.Ref})
 	}
+	r.addFindings(m)
 	for _, tip := range m.Tips {
 		r.Heads = append(r.Heads, Head{Ref: tip.Ref, Commit: tip.Commit.String(), Tree: tip.Node.Tree.String()})
 		if !strings.HasPrefix(tip.Ref, "refs/heads/") {
@@ -83,6 +92,31 @@ func (c *Conversion) reportOn(m *history.Mapping) (Report, error) {
 		r.EmptyDirectories += empty
 	}
 	return r, nil
+}
+
+// addFindings tells what mapping decided on its own.
+func (r *Report) addFindings(m *history.Mapping) {
+	r.Layout = shown(m.Layout)
+	for _, f := range m.Merges {
+		r.Merges = append(r.Merges, Merge{
+			Commit: f.Commit.String(), Path: shown(f.Path), Revision: f.Revision, Parent: f.Parent.String(), Source: shown(f.Source), Upto: f.Upto,
+		})
+	}
+	for _, f := range m.CherryPicks {
+		r.CherryPicks = append(r.CherryPicks, CherryPick{
+			Commit: f.Commit.String(), Path: shown(f.Path), Revision: f.Revision, Source: shown(f.Source), Revisions: f.Revisions,
+		})
+	}
+	for _, f := range m.Sources {
+		source := Source{Path: shown(f.Path), Revision: f.Revision, Taken: shown(f.Taken)}
+		for _, other := range f.Others {
+			source.Others = append(source.Others, shown(other))
+		}
+		r.Sources = append(r.Sources, source)
+	}
+	for _, f := range m.Outside {
+		r.Outside = append(r.Outside, Outside{Path: shown(f.Path), Ref: f.Ref})
+	}
 }
 
 // shown is a path as text: paths are bytes, of which databases and JSON refuse some.

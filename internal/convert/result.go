@@ -34,6 +34,13 @@ type Report struct {
 	Renamed          []Rename `json:"renamed_refs"`       // branches and tags whose names Git cannot hold
 	Heads            []Head   `json:"heads"`              // a digest per ref
 
+	Layout      string       `json:"layout,omitempty"`       // what was decided, in the rule language
+	Merges      []Merge      `json:"merges,omitempty"`       // commits that got further parents
+	CherryPicks []CherryPick `json:"cherry_picks,omitempty"` // commits that took only some revisions of another branch
+	Sources     []Source     `json:"sources,omitempty"`      // branches that were copied together from several places
+	Outside     []Outside    `json:"outside,omitempty"`      // what lay outside of every branch
+	Hidden      []string     `json:"hidden,omitempty"`       // paths that the origin did not show
+
 	DroppedSignatures int64 `json:"dropped_signatures,omitempty"` // of commits whose author was mapped
 }
 
@@ -42,6 +49,39 @@ type Rename struct {
 	Path   string `json:"path"`          // at the origin
 	Ref    string `json:"ref,omitempty"` // "" when it was left out
 	Reason string `json:"reason,omitempty"`
+}
+
+// Merge is a commit that got a further parent.
+type Merge struct {
+	Commit   string `json:"commit"`
+	Path     string `json:"path"` // of the branch at the origin
+	Revision int64  `json:"revision"`
+	Parent   string `json:"parent"` // the further parent
+	Source   string `json:"source"` // its branch at the origin
+	Upto     int64  `json:"upto"`   // the last revision of source that is in
+}
+
+// CherryPick is a commit that took some revisions of another branch, but not all.
+type CherryPick struct {
+	Commit    string `json:"commit"`
+	Path      string `json:"path"` // of the branch, or of what is below it, at the origin
+	Revision  int64  `json:"revision"`
+	Source    string `json:"source"`    // where they come from, at the origin
+	Revisions string `json:"revisions"` // as svn:mergeinfo writes them: "3,5-7"
+}
+
+// Source is the choice among several places that a branch was copied together from.
+type Source struct {
+	Path     string   `json:"path"` // of the branch at the origin
+	Revision int64    `json:"revision"`
+	Taken    string   `json:"taken"` // the one that the branch continues, as PATH@REVISION
+	Others   []string `json:"others"`
+}
+
+// Outside is what lay outside of every branch, and where it went.
+type Outside struct {
+	Path string `json:"path"`          // at the origin
+	Ref  string `json:"ref,omitempty"` // "" when it is on no ref
 }
 
 // Head is the digest of one ref: its commit and that commit's tree stand for every byte of history and content.

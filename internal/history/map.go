@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sort"
 
+	"gantry"
 	"gantry/internal/origin"
 	"gantry/internal/pack"
 )
@@ -19,6 +20,9 @@ type MapOptions struct {
 	Identity      func(Author) Identity // what commits of an author carry
 	Root          string                // of the project, below the root that was read
 	DefaultBranch string                // name of trunk's branch
+	Layout        *Rules                // nil: found out
+	KeepEmpty     bool                  // a revision that changes nothing in a branch's tree makes a commit, too
+	Dress         gantry.Dressing       // what is added to trees and messages
 	Commit        func(Commit) error    // told of every commit in their order; nil for none
 	Progress      func(revision int64)  // told of every revision; nil for none
 }
@@ -61,6 +65,12 @@ type Mapping struct {
 	Unmapped int64 // revisions that changed files outside of all branches only
 	Renames  []Rename
 	Large    []HeldFile
+
+	Layout      string       // what was decided, in the language of ParseRules
+	Merges      []Merge      // in the order of their commits
+	CherryPicks []CherryPick // in the order of their commits
+	Sources     []Source     // in the order of the revisions
+	Outside     []Outside    // in the order of the paths
 }
 
 // Map turns a raw log into commits, tags and refs, and writes the commits and tags into the store. It is a pure function

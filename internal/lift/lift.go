@@ -52,6 +52,7 @@ type MapOptions struct {
 	Authors       map[Author]history.Identity // those that are not in it keep what the origin says
 	Root          string                      // the chosen one of Projects, "" for everything
 	DefaultBranch string
+	Shape         gantry.Shape // of a path-based origin; Git's needs none
 
 	// Commit is told of every commit: its id, the path or name of its branch at the origin, and the revision there. May
 	// be nil.
