@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/url"
 
-	"gantry"
 	"gantry/internal/convert"
 	"gantry/internal/history"
 	"gantry/internal/origin"
@@ -49,15 +48,11 @@ func (p *paths) source(ctx context.Context) (origin.PathSource, error) {
 	if p.from.File != "" {
 		return svn.OpenDump(ctx, p.from.File)
 	}
-	address := p.from.Address
-	if address.Scheme != "svn" {
-		return nil, gantry.Errorf(gantry.Invalid, "lift", "Subversion cannot be read over %s by this version of Gantry; svn:// addresses and dump files can", address.Scheme)
-	}
-	u, err := url.Parse(address.String())
+	u, err := url.Parse(p.from.Address.String())
 	if err != nil {
 		return nil, err
 	}
-	return svn.Dial(ctx, svn.Options{
+	return svn.Open(ctx, svn.Options{
 		URL:         u,
 		Credentials: p.from.Credentials,
 		Dial:        p.opt.Egress.DialContext,

@@ -43,7 +43,7 @@ type Session struct {
 	broken bool
 }
 
-var _ origin.PathSource = (*Session)(nil)
+var _ connection = (*Session)(nil)
 
 // Dial connects, authenticates and learns what the repository is. The address may lie below the repository's root: then
 // only what is below it is read, and copies from elsewhere come as additions. With credentials they are used, even where
@@ -104,6 +104,11 @@ func (s *Session) hangUp() {
 	s.broken = true
 	s.conn.Close()
 }
+
+func (s *Session) clone(ctx context.Context) (connection, error) { return Dial(ctx, s.opt) }
+
+// worthwhile connections: a server works for each of them on a core of its own.
+func (s *Session) worthwhile() int { return 2 }
 
 // CheckPath tells what is at a path, relative to Info().Path, in a revision.
 func (s *Session) CheckPath(ctx context.Context, path string, rev int64) (kind Kind, err error) {
