@@ -19,10 +19,10 @@ func (s signature) String() string {
 	return fmt.Sprintf("%s <%s> %d +0000", s.Name, s.Email, s.seconds)
 }
 
-func encodeCommit(buf *bytes.Buffer, tree pack.ID, parent pack.ID, by signature, message string) []byte {
+func encodeCommit(buf *bytes.Buffer, tree pack.ID, parents []pack.ID, by signature, message string) []byte {
 	buf.Reset()
 	fmt.Fprintf(buf, "tree %s\n", tree)
-	if !parent.IsZero() {
+	for _, parent := range parents {
 		fmt.Fprintf(buf, "parent %s\n", parent)
 	}
 	fmt.Fprintf(buf, "author %s\ncommitter %s\n\n%s", by, by, message)

@@ -85,7 +85,7 @@ func Map(ctx context.Context, log *Log, store *pack.Store, opt MapOptions) (*Map
 	}
 	m := &mapper{
 		store: store, opt: opt, layout: survey.layout(opt.Root),
-		alive: map[string]*life{}, outside: copies{}, lives: map[string][]*life{}, identities: map[string]Identity{},
+		alive: map[string]*life{}, further: map[index][]index{}, outside: copies{}, lives: map[string][]*life{}, identities: map[string]Identity{},
 	}
 	if _, err := store.Put(pack.Tree, nil); err != nil { // a branch may be empty
 		return nil, err
@@ -113,6 +113,7 @@ type mapper struct {
 	lives   map[string][]*life // all of a path, in their order
 	outside copies             // of directories outside of all branches
 	commits []commit
+	further map[index][]index // parents of commits after their first: what was merged
 	large   []heldFile
 
 	root       Node  // of the last revision
@@ -127,7 +128,7 @@ type mapper struct {
 type commit struct {
 	id     pack.ID
 	tree   pack.ID
-	parent index
+	parent index // the first one; others are in mapper.further
 	owner  int32 // 1 + the place of the first ref that reaches it, 0 for none
 }
 
@@ -286,12 +287,20 @@ func (m *mapper) source(p string, revision int64) index {
 		}
 		return m.source(p, revision)
 	}
-	for _, b := range slices.Backward(m.lives[root]) {
-		if b.from <= revision && revision <= b.to {
-			return b.at(revision)
-		}
+	if b := m.lifeAt(root, revision); b != nil {
+		return b.at(revision)
 	}
 	return none
+}
+
+// lifeAt returns the life that a branch root had in a revision, nil for none.
+func (m *mapper) lifeAt(root string, revision int64) *life {
+	for _, b := range slices.Backward(m.lives[root]) {
+		if b.from <= revision && revision <= b.to {
+			return b
+		}
+	}
+	return nil
 }
 
 // arrive begins the branches that came within the copy of a directory above them. Those that the revision itself puts
@@ -359,22 +368,33 @@ func isBelow(p, dir string) bool {
 	return ok
 }
 
+// commit writes the commit that a revision is on a branch, unless it changes and merges nothing there.
 func (m *mapper) commit(r *Record, b *life) error {
-	var parent pack.ID
 	tip := b.tip()
-	if tip != none {
-		if m.commits[tip].tree == b.node.Tree {
-			return nil
-		}
-		parent = m.commits[tip].id
-	}
-	data := encodeCommit(&m.buf, b.node.Tree, parent, m.signature(r), gitMessage(r.Message))
-	id, err := m.store.Put(pack.Commit, data)
+	merged, err := m.merged(r, b)
 	if err != nil {
 		return err
 	}
-	b.own = append(b.own, ownCommit{r.Number, index(len(m.commits))})
+	if tip != none && m.commits[tip].tree == b.node.Tree && len(merged) == 0 && !m.opt.KeepEmpty {
+		return nil
+	}
+	var parents []pack.ID
+	if tip != none {
+		parents = append(parents, m.commits[tip].id)
+	}
+	for _, i := range merged {
+		parents = append(parents, m.commits[i].id)
+	}
+	id, err := m.store.Put(pack.Commit, encodeCommit(&m.buf, b.node.Tree, parents, m.signature(r), gitMessage(r.Message)))
+	if err != nil {
+		return err
+	}
+	at := index(len(m.commits))
+	b.own = append(b.own, ownCommit{r.Number, at})
 	m.commits = append(m.commits, commit{id: id, tree: b.node.Tree, parent: tip})
+	if len(merged) > 0 {
+		m.further[at] = merged
+	}
 	if m.opt.Commit == nil {
 		return nil
 	}

@@ -134,7 +134,18 @@ func (f *finisher) dead(b *life) error {
 func (f *finisher) point(ref string, b *life, id pack.ID) {
 	f.result.Refs = append(f.result.Refs, Ref{Name: ref, ID: id})
 	f.result.Tips = append(f.result.Tips, Tip{Ref: ref, Commit: f.commits[b.tip()].id, Node: b.node})
-	for i := b.tip(); i != none && f.commits[i].owner == 0; i = f.commits[i].parent {
-		f.commits[i].owner = int32(len(f.result.Refs))
+	f.own(b.tip(), int32(len(f.result.Refs)))
+}
+
+// own gives a commit, and all before it that have none yet, an owner.
+func (f *finisher) own(tip index, owner int32) {
+	next := []index{tip}
+	for len(next) > 0 {
+		i := next[len(next)-1]
+		next = next[:len(next)-1]
+		for ; i != none && f.commits[i].owner == 0; i = f.commits[i].parent {
+			f.commits[i].owner = owner
+			next = append(next, f.further[i]...)
+		}
 	}
 }
