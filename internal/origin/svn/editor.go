@@ -6,114 +6,42 @@ import (
 	"gantry/internal/origin"
 )
 
-// editor turns the commands of one revision into changes. Directories are open within each other, and one file at a time
-// is open in the innermost.
+// editor turns the edits of one revision, as every protocol tells them, into changes. Directories are open within each
+// other, and one file at a time is open in the innermost. Paths are from the repository's root.
 type editor struct {
-	s        *Session
-	wire     *wire
 	rev      int64
+	root     string // what is read, below the repository's root
+	spool    *spool
 	out      emitter
 	dirs     []openDir
 	file     *openFile // nil: none
 	propSize int64     // of the change that is being gathered
-	finished bool
 }
 
 // openDir is a directory being edited. Its change waits for properties until something else is said.
 type openDir struct {
-	token  string
 	path   string
 	change *origin.Change // nil: nothing to tell, or told
 }
 
 type openFile struct {
-	token  string
 	change *origin.Change
 	closed bool // the text has come to its end
 }
 
-// command reads one command and does it.
-func (e *editor) command() error {
-	if err := e.wire.open(); err != nil {
-		return err
-	}
-	word, err := e.wire.word()
-	if err != nil {
-		return err
-	}
-	if string(word) == "failure" {
-		return e.s.readFailure() // in place of a command
-	}
-	do, known := editCommands[string(word)]
-	if !known {
-		return malformedf("the edit command %q is not known", word)
-	}
-	if err := e.wire.open(); err != nil {
-		return err
-	}
-	if err := do(e); err != nil {
-		return err
-	}
-	if err := e.wire.close(); err != nil {
-		return err
-	}
-	return e.wire.close()
-}
-
-// editCommands are the commands of an edit. What a command says beyond what is read of it is passed over.
-var editCommands = map[string]func(*editor) error{
-	"target-rev":       (*editor).pass,
-	"open-root":        (*editor).openRoot,
-	"delete-entry":     (*editor).deleteEntry,
-	"add-dir":          (*editor).addDir,
-	"open-dir":         (*editor).openDir,
-	"change-dir-prop":  (*editor).changeDirProp,
-	"close-dir":        (*editor).closeDir,
-	"absent-dir":       (*editor).pass,
-	"add-file":         (*editor).addFile,
-	"open-file":        (*editor).openFile,
-	"apply-textdelta":  (*editor).applyTextDelta,
-	"textdelta-chunk":  (*editor).textDeltaChunk,
-	"textdelta-end":    (*editor).textDeltaEnd,
-	"change-file-prop": (*editor).changeFileProp,
-	"close-file":       (*editor).closeFile,
-	"absent-file":      (*editor).pass,
-	"close-edit":       (*editor).pass,
-	"abort-edit":       (*editor).abort,
-	"finish-replay":    (*editor).finish,
-}
-
-func (e *editor) pass() error { return nil }
-
-// abort reads why the server gives a revision up.
-func (e *editor) abort() error {
-	if err := e.wire.close(); err != nil {
-		return err
-	}
-	if err := e.wire.close(); err != nil {
-		return err
-	}
-	if err := e.s.response(func() error { return nil }); err != nil {
-		return err
-	}
-	return malformed("it gave a revision up and did not say why")
-}
-
-func (e *editor) finish() error {
-	if e.file != nil || len(e.dirs) > 0 {
-		return malformed("a revision ended within a directory")
-	}
-	e.finished = true
-	return nil
+// copySource is where an addition comes from.
+type copySource struct {
+	path string
+	rev  int64
 }
 
 // emit sends a change to the sink. The server tells paths from the repository's root, also where only what is below the
 // address is read, and then tells of the directories above it, too, as far as they matter to what is in it.
 func (e *editor) emit(c *origin.Change) error {
-	if root := e.s.info.Path; root != "" {
-		if below, ok := strings.CutPrefix(c.Path+"/", root+"/"); ok {
+	if e.root != "" {
+		if below, ok := strings.CutPrefix(c.Path+"/", e.root+"/"); ok {
 			c.Path = strings.TrimSuffix(below, "/")
-		} else if c.Action == origin.Delete && strings.HasPrefix(root, c.Path+"/") {
+		} else if c.Action == origin.Delete && strings.HasPrefix(e.root, c.Path+"/") {
 			c.Path = ""
 		} else {
 			return nil
@@ -139,38 +67,11 @@ func (e *editor) flush() error {
 	return e.emit(c)
 }
 
-// token reads the name that the server gives to an open directory or file.
-func (e *editor) token() ([]byte, error) { return e.wire.short(maxToken) }
-
-// child reads the path of something and the token of its directory, which must be the innermost.
-func (e *editor) child() (string, error) {
-	path, err := e.wire.path()
-	if err != nil {
-		return "", err
-	}
-	return path, e.within(path)
-}
-
-func (e *editor) within(path string) error {
-	token, err := e.token()
-	if err != nil {
-		return err
-	}
-	if len(e.dirs) == 0 || e.dirs[len(e.dirs)-1].token != string(token) {
-		return malformedf("%q is not in the directory that is open", path)
-	}
-	return e.flush()
-}
-
 func (e *editor) push(path string, change *origin.Change) error {
-	token, err := e.token()
-	if err != nil {
-		return err
-	}
 	if len(e.dirs) > maxDepth {
 		return malformedf("directories are nested without end at %q", path)
 	}
-	e.dirs = append(e.dirs, openDir{string(token), path, change})
+	e.dirs = append(e.dirs, openDir{path, change})
 	return nil
 }
 
@@ -178,100 +79,69 @@ func (e *editor) openRoot() error {
 	if len(e.dirs) > 0 {
 		return malformed("the root is opened twice")
 	}
-	if err := e.wire.optional(func() error { return nil }); err != nil {
-		return err
-	}
 	return e.push("", nil)
 }
 
-func (e *editor) deleteEntry() error {
-	path, err := e.wire.path()
-	if err != nil {
-		return err
-	}
-	if err := e.wire.optional(func() error { return nil }); err != nil {
-		return err
-	}
-	if err := e.within(path); err != nil {
+func (e *editor) deleteEntry(path string) error {
+	if err := e.flush(); err != nil {
 		return err
 	}
 	return e.emit(&origin.Change{Action: origin.Delete, Path: path})
 }
 
-func (e *editor) addDir() error {
-	path, err := e.child()
-	if err != nil {
+// addDir adds a directory, which is open then; from is nil unless it is a copy.
+func (e *editor) addDir(path string, from *copySource) error {
+	if err := e.flush(); err != nil {
 		return err
 	}
 	c := &origin.Change{Action: origin.Add, Path: path, Dir: true}
 	if err := e.push(path, c); err != nil {
 		return err
 	}
-	return e.copySource(c)
+	return e.copied(c, from)
 }
 
-func (e *editor) openDir() error {
-	path, err := e.child()
-	if err != nil {
+func (e *editor) openDir(path string) error {
+	if err := e.flush(); err != nil {
 		return err
 	}
 	return e.push(path, nil)
 }
 
-// copySource reads where an addition is copied from.
-func (e *editor) copySource(c *origin.Change) error {
-	return e.wire.optional(func() error {
-		path, err := e.wire.path()
-		if err != nil {
-			return err
-		}
-		rev, err := e.wire.number()
-		if err != nil {
-			return err
-		}
-		if rev >= e.rev {
-			return malformedf("%q is copied from r%d, which is not an earlier revision", c.Path, rev)
-		}
-		if root := e.s.info.Path; root != "" {
-			below, ok := strings.CutPrefix(path+"/", root+"/")
-			if !ok {
-				return malformedf("%q is copied from %q, which is not below the address", c.Path, path)
-			}
-			path = strings.TrimSuffix(below, "/")
-		}
-		c.Copied, c.CopyPath, c.CopyRev = true, path, rev
+// copied notes where an addition is copied from.
+func (e *editor) copied(c *origin.Change, from *copySource) error {
+	if from == nil {
 		return nil
-	})
+	}
+	if from.rev >= e.rev {
+		return malformedf("%q is copied from r%d, which is not an earlier revision", c.Path, from.rev)
+	}
+	path := from.path
+	if e.root != "" {
+		below, ok := strings.CutPrefix(path+"/", e.root+"/")
+		if !ok {
+			return malformedf("%q is copied from %q, which is not below the address", c.Path, path)
+		}
+		path = strings.TrimSuffix(below, "/")
+	}
+	c.Copied, c.CopyPath, c.CopyRev = true, path, from.rev
+	return nil
 }
 
-func (e *editor) changeDirProp() error {
-	token, err := e.token()
-	if err != nil {
-		return err
-	}
-	if len(e.dirs) == 0 || e.file != nil || e.dirs[len(e.dirs)-1].token != string(token) {
+// dirProp gives the innermost directory a property, or with a nil value takes it away.
+func (e *editor) dirProp(p origin.Prop) error {
+	if len(e.dirs) == 0 || e.file != nil {
 		return malformed("a property came for a directory that is not open")
 	}
 	d := &e.dirs[len(e.dirs)-1]
 	if d.change == nil {
 		d.change = &origin.Change{Action: origin.Modify, Path: d.path, Dir: true}
 	}
-	return e.propChange(d.change)
+	return e.prop(d.change, p)
 }
 
-// propChange reads the new value of a property. Those of one change come together.
-func (e *editor) propChange(c *origin.Change) error {
-	p, err := e.wire.prop()
-	if err != nil {
-		return err
-	}
-	err = e.wire.optional(func() (err error) {
-		p.Value, err = e.wire.bytes(maxPropsBytes)
-		return err
-	})
-	if err != nil {
-		return err
-	}
+// prop adds a property to a change. Those of one change come together.
+func (e *editor) prop(c *origin.Change, p origin.Prop) (err error) {
 	if len(c.Props) == 0 {
 		e.propSize = 0
 	}
@@ -281,13 +151,6 @@ func (e *editor) propChange(c *origin.Change) error {
 }
 
 func (e *editor) closeDir() error {
-	token, err := e.token()
-	if err != nil {
-		return err
-	}
-	if len(e.dirs) == 0 || e.dirs[len(e.dirs)-1].token != string(token) {
-		return malformed("a directory was closed that is not open")
-	}
 	if err := e.flush(); err != nil {
 		return err
 	}
@@ -295,45 +158,34 @@ func (e *editor) closeDir() error {
 	return nil
 }
 
-func (e *editor) addFile() error {
-	c, err := e.startFile(origin.Add)
-	if err != nil {
+// addFile adds a file, which is open then; from is nil unless it is a copy.
+func (e *editor) addFile(path string, from *copySource) error {
+	if err := e.startFile(origin.Add, path); err != nil {
 		return err
 	}
-	return e.copySource(c)
+	return e.copied(e.file.change, from)
 }
 
-func (e *editor) openFile() error {
-	_, err := e.startFile(origin.Modify)
-	return err
-}
+func (e *editor) openFile(path string) error { return e.startFile(origin.Modify, path) }
 
-func (e *editor) startFile(action origin.Action) (*origin.Change, error) {
-	path, err := e.child()
-	if err != nil {
-		return nil, err
+func (e *editor) startFile(action origin.Action, path string) error {
+	if err := e.flush(); err != nil {
+		return err
 	}
-	token, err := e.token()
-	if err != nil {
-		return nil, err
-	}
-	e.file = &openFile{token: string(token), change: &origin.Change{Action: action, Path: path}}
-	return e.file.change, nil
+	e.file = &openFile{change: &origin.Change{Action: action, Path: path}}
+	return nil
 }
 
-// current reads a token that must be that of the open file.
+// current is the open file.
 func (e *editor) current() (*openFile, error) {
-	token, err := e.token()
-	if err != nil {
-		return nil, err
-	}
-	if e.file == nil || e.file.token != string(token) {
+	if e.file == nil {
 		return nil, malformed("an edit came for a file that is not open")
 	}
 	return e.file, nil
 }
 
-func (e *editor) applyTextDelta() error {
+// startText begins the delta of the open file; what comes of it is written to the spool until endText.
+func (e *editor) startText(baseMD5 []byte) error {
 	f, err := e.current()
 	if err != nil {
 		return err
@@ -341,16 +193,13 @@ func (e *editor) applyTextDelta() error {
 	if f.change.Text != nil {
 		return malformedf("%q has two texts", f.change.Path)
 	}
-	base, err := e.wire.optionalMD5()
-	if err != nil {
-		return err
-	}
-	e.s.spool.reset()
-	f.change.Text = &spooledText{spool: &e.s.spool, baseMD5: base}
+	e.spool.reset()
+	f.change.Text = &spooledText{spool: e.spool, baseMD5: baseMD5}
 	return nil
 }
 
-func (e *editor) textDeltaChunk() error {
+// inText makes sure that the open file's text is being told.
+func (e *editor) inText() error {
 	f, err := e.current()
 	if err != nil {
 		return err
@@ -358,10 +207,10 @@ func (e *editor) textDeltaChunk() error {
 	if f.change.Text == nil || f.closed {
 		return malformedf("a part of a text came for %q out of turn", f.change.Path)
 	}
-	return e.wire.copyString(&e.s.spool)
+	return nil
 }
 
-func (e *editor) textDeltaEnd() error {
+func (e *editor) endText() error {
 	f, err := e.current()
 	if err == nil {
 		f.closed = true
@@ -369,15 +218,15 @@ func (e *editor) textDeltaEnd() error {
 	return err
 }
 
-func (e *editor) changeFileProp() error {
+func (e *editor) fileProp(p origin.Prop) error {
 	f, err := e.current()
 	if err != nil {
 		return err
 	}
-	return e.propChange(f.change)
+	return e.prop(f.change, p)
 }
 
-func (e *editor) closeFile() error {
+func (e *editor) closeFile(md5 []byte) error {
 	f, err := e.current()
 	if err != nil {
 		return err
@@ -385,9 +234,14 @@ func (e *editor) closeFile() error {
 	if f.change.Text != nil && !f.closed {
 		return malformedf("the text of %q has no end", f.change.Path)
 	}
-	if f.change.MD5, err = e.wire.optionalMD5(); err != nil {
-		return err
-	}
-	e.file = nil
+	f.change.MD5, e.file = md5, nil
 	return e.emit(f.change)
+}
+
+// finish makes sure that all that was opened is closed.
+func (e *editor) finish() error {
+	if e.file != nil || len(e.dirs) > 0 {
+		return malformed("a revision ended within a directory")
+	}
+	return nil
 }

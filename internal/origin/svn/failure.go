@@ -1,8 +1,10 @@
 package svn
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 
 	"gantry"
@@ -48,6 +50,29 @@ func (f *failure) kind() gantry.Kind {
 		return gantry.Unauthenticated
 	}
 	return gantry.Invalid
+}
+
+// outcome says of an operation's error what it was about, and of what kind it is. A context that ended the operation is the
+// reason, whatever broke then.
+func outcome(ctx context.Context, op string, address *url.URL, cancelled bool, err error) error {
+	var fromSink sinkError
+	var protocol malformed
+	var answer *failure
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &fromSink):
+		return fromSink.error
+	case cancelled:
+		return fmt.Errorf("%s: %s: %w", op, address, context.Cause(ctx))
+	case errors.As(err, &answer):
+		return gantry.Errorf(answer.kind(), op, "%s: %w", address, err)
+	case errors.As(err, &protocol), errors.Is(err, errRootIsFile):
+		return gantry.Errorf(gantry.Invalid, op, "%s: %w", address, err)
+	case errors.Is(err, origin.ErrTemporary):
+		return gantry.Errorf(gantry.Unavailable, op, "%s: %w", address, err)
+	}
+	return fmt.Errorf("%s: %s: %w", op, address, err)
 }
 
 // answered reports whether err is the server's answer with a code.

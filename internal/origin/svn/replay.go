@@ -99,7 +99,7 @@ func (s *Session) replayEach(first, last int64, sink origin.Sink) error {
 
 // edit sends one revision to the sink as its edits come.
 func (s *Session) edit(rev *origin.Revision, sink origin.Sink) error {
-	e := &editor{s: s, wire: s.wire, rev: rev.Number, out: emitter{sink: sink}}
+	e := &raEditor{editor: editor{rev: rev.Number, root: s.info.Path, spool: &s.spool, out: emitter{sink: sink}}, s: s, wire: s.wire}
 	if err := e.out.begin(rev); err != nil {
 		return err
 	}

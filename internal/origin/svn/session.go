@@ -138,28 +138,10 @@ func (s *Session) do(ctx context.Context, op string, f func() error) error {
 	err := f()
 	cancelled := !stop()
 	var answer *failure
-	answered := errors.As(err, &answer)
-	if cancelled || err != nil && (!answered || answer.final) {
+	if cancelled || err != nil && (!errors.As(err, &answer) || answer.final) {
 		s.hangUp()
 	}
-
-	var fromSink sinkError
-	var protocol malformed
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &fromSink):
-		return fromSink.error
-	case cancelled:
-		return fmt.Errorf("%s: %s: %w", op, s.opt.URL, context.Cause(ctx))
-	case answered:
-		return gantry.Errorf(answer.kind(), op, "%s: %w", s.opt.URL, err)
-	case errors.As(err, &protocol), errors.Is(err, errRootIsFile):
-		return gantry.Errorf(gantry.Invalid, op, "%s: %w", s.opt.URL, err)
-	case errors.Is(err, origin.ErrTemporary):
-		return gantry.Errorf(gantry.Unavailable, op, "%s: %w", s.opt.URL, err)
-	}
-	return fmt.Errorf("%s: %s: %w", op, s.opt.URL, err)
+	return outcome(ctx, op, s.opt.URL, cancelled, err)
 }
 
 // begin shakes hands and fills info.
