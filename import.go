@@ -105,9 +105,11 @@ type Import struct {
 	Generation   int64 // fencing: a write by a worker names the generation it was given
 
 	VCS         VCS    // empty until detected
-	VCSURL      string // without user information
+	VCSURL      string // without user information; empty when the origin was uploaded
+	Uploaded    bool   // the origin is a file that was sent to the server
 	TFVCProject string
 	SVNRoot     string
+	Shape       Shape
 	UseLFS      LFSChoice
 
 	Status         ImportStatus

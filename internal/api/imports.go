@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"net/http"
 
 	"gantry"
@@ -11,19 +12,20 @@ const importResource = "Import"
 
 func (a *API) startImport(c *call) (reply, error) {
 	var in struct {
-		VCS         string `json:"vcs"`
-		VCSURL      string `json:"vcs_url"`
-		VCSUsername string `json:"vcs_username"`
-		VCSPassword string `json:"vcs_password"`
-		TFVCProject string `json:"tfvc_project"`
-		SVNRoot     string `json:"svn_root"`
+		VCS         string       `json:"vcs"`
+		VCSURL      string       `json:"vcs_url"`
+		VCSUsername string       `json:"vcs_username"`
+		VCSPassword string       `json:"vcs_password"`
+		TFVCProject string       `json:"tfvc_project"`
+		SVNRoot     string       `json:"svn_root"`
+		SVNOptions  gantry.Shape `json:"svn_options"`
 	}
 	if err := decode(c, importResource, &in); err != nil {
 		return reply{}, err
 	}
 	imp, err := a.Imports.Start(c.r.Context(), c.principal, c.view, imports.Start{
 		VCS: in.VCS, VCSURL: in.VCSURL, Username: in.VCSUsername, Password: in.VCSPassword,
-		TFVCProject: in.TFVCProject, SVNRoot: in.SVNRoot,
+		TFVCProject: in.TFVCProject, SVNRoot: in.SVNRoot, Shape: in.SVNOptions,
 	})
 	if err != nil {
 		return reply{}, err
@@ -39,15 +41,17 @@ func (a *API) getImport(c *call) (reply, error) {
 	return ok(a.newImportBody(c.view, imp))
 }
 
-// importUpdate is the body of PATCH import: credentials, one whole project choice, or nothing at all, which restarts.
+// importUpdate is the body of PATCH import: credentials, one whole project choice, a root and options for Subversion, or
+// nothing at all, which restarts.
 type importUpdate struct {
-	VCSUsername *string `json:"vcs_username"`
-	VCSPassword *string `json:"vcs_password"`
-	VCS         *string `json:"vcs"`
-	TFVCProject *string `json:"tfvc_project"`
-	SVNRoot     *string `json:"svn_root"`
-	SVCRoot     *string `json:"svc_root"` // a spelling that published clients know
-	VCSURL      *string `json:"vcs_url"`
+	VCSUsername *string       `json:"vcs_username"`
+	VCSPassword *string       `json:"vcs_password"`
+	VCS         *string       `json:"vcs"`
+	TFVCProject *string       `json:"tfvc_project"`
+	SVNRoot     *string       `json:"svn_root"`
+	SVCRoot     *string       `json:"svc_root"` // a spelling that published clients know
+	VCSURL      *string       `json:"vcs_url"`
+	SVNOptions  *gantry.Shape `json:"svn_options"`
 }
 
 func (a *API) updateImport(c *call) (reply, error) {
@@ -59,7 +63,10 @@ func (a *API) updateImport(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	update := imports.Update{Username: in.VCSUsername, Password: in.VCSPassword, Choice: choice}
+	update := imports.Update{Username: in.VCSUsername, Password: in.VCSPassword, Choice: choice, Shape: in.SVNOptions}
+	if choice == nil {
+		update.SVNRoot = cmp.Or(in.SVNRoot, in.SVCRoot)
+	}
 	imp, err := a.Imports.Update(c.r.Context(), c.principal, c.view, update)
 	if err != nil {
 		return reply{}, err
@@ -71,9 +78,9 @@ func (a *API) updateImport(c *call) (reply, error) {
 	return rep, nil
 }
 
-// choice is nil when the body names no project.
+// choice is nil when the body names no project. The root of a Subversion project is a setting when it comes without vcs.
 func (in *importUpdate) choice() (*gantry.ProjectChoice, error) {
-	if in.VCS == nil && in.TFVCProject == nil && in.SVNRoot == nil && in.SVCRoot == nil && in.VCSURL == nil {
+	if in.VCS == nil && in.TFVCProject == nil && in.VCSURL == nil {
 		return nil, nil
 	}
 	if in.VCS == nil {

@@ -28,6 +28,7 @@ type importBody struct {
 	VCSURL          string                 `json:"vcs_url"`
 	TFVCProject     string                 `json:"tfvc_project,omitempty"`
 	SVNRoot         string                 `json:"svn_root,omitempty"`
+	SVNOptions      gantry.Shape           `json:"svn_options,omitzero"`
 	Status          gantry.ImportStatus    `json:"status"`
 	CommitCount     maybe[int64]           `json:"commit_count,omitzero"`
 	StatusText      string                 `json:"status_text"`
@@ -55,6 +56,7 @@ func (a *API) newImportBody(v *repos.View, imp *gantry.Import) *importBody {
 		VCSURL:        imp.VCSURL,
 		TFVCProject:   imp.TFVCProject,
 		SVNRoot:       imp.SVNRoot,
+		SVNOptions:    imp.Shape,
 		Status:        imp.Status,
 		StatusText:    imp.StatusText,
 		AuthorsCount:  imp.AuthorsCount,

@@ -30,6 +30,7 @@ func TestImportFieldsByState(t *testing.T) {
 		{"pushing", gantry.Import{Status: gantry.StatusPushing, VCS: gantry.Git, RawDone: true}, "push_percent" + largeFiles, ""},
 		{"complete", gantry.Import{Status: gantry.StatusComplete, VCS: gantry.TFVC, TFVCProject: "p", RawDone: true, PushPercent: &percent}, "tfvc_project" + largeFiles, ""},
 		{"error", gantry.Import{Status: gantry.StatusError, VCS: gantry.Subversion, SVNRoot: "a", FailedStep: gantry.StatusImporting, Message: "m"}, "svn_root failed_step message error_message", ""},
+		{"shaped", gantry.Import{Status: gantry.StatusMapping, VCS: gantry.Subversion, Shape: gantry.Shape{KeepEmpty: true}}, "svn_options", ""},
 		{"choices", gantry.Import{Status: gantry.StatusDetectionFoundMultiple, ProjectChoices: []gantry.ProjectChoice{{VCS: gantry.TFVC, TFVCProject: "p", HumanName: "P"}}}, "project_choices", "vcs"},
 		{"auth_failed", gantry.Import{Status: gantry.StatusAuthFailed, VCS: gantry.Git}, "", ""},
 	}

@@ -51,7 +51,7 @@ func (s *Service) MapAuthor(ctx context.Context, p gantry.Principal, repo *repos
 		return nil, err
 	}
 	var author *gantry.Author
-	err := s.remap(ctx, repo, "author", func(tx *store.Tx, row *store.Import) (bool, error) {
+	_, err := s.remap(ctx, repo, "author", func(tx *store.Tx, row *store.Import) (bool, error) {
 		var err error
 		if author, err = tx.ImportAuthor(row.ID, id); err != nil {
 			return false, err
@@ -82,7 +82,7 @@ func (s *Service) MapAuthors(ctx context.Context, p gantry.Principal, repo *repo
 	if err := repos.Require(repo, gantry.PermWrite); err != nil {
 		return err
 	}
-	return s.remap(ctx, repo, "authors", func(tx *store.Tx, row *store.Import) (bool, error) {
+	_, err := s.remap(ctx, repo, "authors", func(tx *store.Tx, row *store.Import) (bool, error) {
 		known, err := tx.ImportAuthors(row.ID, 0)
 		if err != nil {
 			return false, err
@@ -118,6 +118,7 @@ func (s *Service) MapAuthors(ctx context.Context, p gantry.Principal, repo *repo
 		}
 		return len(changed) > 0, nil
 	})
+	return err
 }
 
 // checkIdentity says what of a Git identity cannot be kept in a commit.
@@ -138,15 +139,16 @@ func checkIdentity(name, email string) []gantry.FieldError {
 
 // remap applies an edit of what mapping depends on. Before mapping that is all; from mapping on, an edit that changed
 // something sets the import back to mapping.
-func (s *Service) remap(ctx context.Context, repo *repos.View, field string, edit func(*store.Tx, *store.Import) (changed bool, err error)) error {
+func (s *Service) remap(ctx context.Context, repo *repos.View, field string, edit func(*store.Tx, *store.Import) (changed bool, err error)) (*gantry.Import, error) {
 	const op = "imports.remap"
 	foreign, err := s.foreignRef(ctx, repo)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return s.DB.Write(ctx, func(tx *store.Tx) error {
-		row, err := tx.ImportByRepository(repo.Repository.ID)
-		if err != nil {
+	var row *store.Import
+	err = s.DB.Write(ctx, func(tx *store.Tx) error {
+		var err error
+		if row, err = tx.ImportByRepository(repo.Repository.ID); err != nil {
 			return err
 		}
 		if row.Status == gantry.StatusComplete {
@@ -168,4 +170,8 @@ func (s *Service) remap(ctx context.Context, repo *repos.View, field string, edi
 		}
 		return nil
 	})
+	if err != nil {
+		return nil, err
+	}
+	return &row.Import, nil
 }

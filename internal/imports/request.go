@@ -19,6 +19,7 @@ type Start struct {
 	Password    string
 	TFVCProject string
 	SVNRoot     string
+	Shape       gantry.Shape
 }
 
 // Update is a change to an import; see Service.Update.
@@ -26,6 +27,8 @@ type Update struct {
 	Username *string
 	Password *string
 	Choice   *gantry.ProjectChoice
+	SVNRoot  *string
+	Shape    *gantry.Shape
 }
 
 func invalid(op, field string, code gantry.FieldCode, message string) error {
@@ -104,6 +107,9 @@ func (s *Service) newImport(repo *repos.View, in Start) (*store.Import, error) {
 		}
 		status = gantry.StatusImporting
 	}
+	if err := checkShape(op, vcs, in.Shape); err != nil {
+		return nil, err
+	}
 	now := s.Now()
 	row := &store.Import{Import: gantry.Import{
 		RepositoryID: repo.Repository.ID,
@@ -111,6 +117,7 @@ func (s *Service) newImport(repo *repos.View, in Start) (*store.Import, error) {
 		VCSURL:       address.String(),
 		TFVCProject:  in.TFVCProject,
 		SVNRoot:      in.SVNRoot,
+		Shape:        in.Shape,
 		UseLFS:       gantry.LFSUndecided,
 		CreatedAt:    now,
 		UpdatedAt:    now,
@@ -173,9 +180,10 @@ func (s *Service) Get(ctx context.Context, p gantry.Principal, repo *repos.View)
 	return &row.Import, nil
 }
 
-// Update changes an import in one of three ways and sets it to work again: with both credentials they replace the stored
-// ones; with a choice it goes on with that project; with neither it is restarted, from its last checkpoint where there is
-// one. A restarted complete import brings in what is new at the origin.
+// Update changes an import and sets it to work again: with both credentials they replace the stored ones; with a choice
+// it goes on with that project; with nothing at all it is restarted, from its last checkpoint where there is one. A
+// restarted complete import brings in what is new at the origin. A root or shape alone is as an author that is mapped: from
+// mapping on the import is mapped and pushed again.
 func (s *Service) Update(ctx context.Context, p gantry.Principal, repo *repos.View, in Update) (*gantry.Import, error) {
 	const op = "imports.Update"
 	if err := repos.Require(repo, gantry.PermWrite); err != nil {
@@ -187,12 +195,18 @@ func (s *Service) Update(ctx context.Context, p gantry.Principal, repo *repos.Vi
 	case in.Password != nil && in.Username == nil:
 		return nil, invalid(op, "vcs_username", gantry.MissingField, "vcs_username and vcs_password go together")
 	}
+	if in.Username == nil && in.Choice == nil && (in.SVNRoot != nil || in.Shape != nil) {
+		return s.reshape(ctx, repo, in)
+	}
 	return s.change(ctx, repo, func(tx *store.Tx, row *store.Import) error {
+		if _, err := setShape(tx, row, in); err != nil {
+			return err
+		}
 		switch {
 		case in.Username != nil:
 			return s.setCredentials(row, origin.Credentials{Username: *in.Username, Password: *in.Password})
 		case in.Choice != nil:
-			return choose(row, *in.Choice)
+			return choose(tx, row, *in.Choice)
 		}
 		restart(row, gantry.StatusImporting)
 		return nil
@@ -214,7 +228,7 @@ func (s *Service) setCredentials(row *store.Import, c origin.Credentials) error 
 	return nil
 }
 
-func choose(row *store.Import, choice gantry.ProjectChoice) error {
+func choose(tx *store.Tx, row *store.Import, choice gantry.ProjectChoice) error {
 	const op = "imports.Update"
 	if row.Status != gantry.StatusDetectionFoundMultiple {
 		return invalid(op, "vcs", gantry.InvalidField, "there is no project to choose while the import is "+string(row.Status))
@@ -228,7 +242,7 @@ func choose(row *store.Import, choice gantry.ProjectChoice) error {
 			row.VCSURL = offered.VCSURL
 		}
 		restart(row, gantry.StatusImporting)
-		return nil
+		return tx.SetImportShape(row.ID, row.SVNRoot, row.Shape)
 	}
 	return invalid(op, "vcs", gantry.InvalidField, "this project is not one of project_choices; send one of them whole")
 }

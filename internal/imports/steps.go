@@ -120,7 +120,11 @@ func (w *worker) read(ctx context.Context, l lift.Lift) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if len(projects) > 1 && w.row.SVNRoot == "" {
+	now, err := w.current(ctx)
+	if err != nil {
+		return false, err
+	}
+	if len(projects) > 1 && now.SVNRoot == "" && now.Shape.Layout == "" {
 		return false, w.move(ctx, gantry.StatusDetectionFoundMultiple, func(_ *store.Tx, row *store.Import) error {
 			for _, root := range projects {
 				row.ProjectChoices = append(row.ProjectChoices, gantry.ProjectChoice{VCS: row.VCS, HumanName: root, SVNRoot: root})
@@ -137,14 +141,14 @@ func (w *worker) read(ctx context.Context, l lift.Lift) (bool, error) {
 // mapping turns what was read into commits and refs. After a restart in the middle of pushing it does so again: the same
 // input gives the same ids.
 func (w *worker) mapping(ctx context.Context, l lift.Lift) (*convert.Result, error) {
-	authors, choice, err := w.mapInput(ctx)
+	now, authors, err := w.mapInput(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if w.row.LargeFilesCount > 0 && choice != gantry.LFSUndecided {
+	if w.row.LargeFilesCount > 0 && now.UseLFS != gantry.LFSUndecided {
 		return nil, gantry.Errorf(gantry.Unavailable, "imports.map", largeFilesText, w.row.LargeFilesCount)
 	}
-	result, err := l.Map(ctx, lift.MapOptions{Authors: authors, Root: w.row.SVNRoot, DefaultBranch: w.DefaultBranch})
+	result, err := l.Map(ctx, lift.MapOptions{Authors: authors, Root: now.SVNRoot, DefaultBranch: w.DefaultBranch, Shape: now.Shape})
 	if err != nil {
 		return nil, err
 	}
@@ -163,11 +167,19 @@ func (w *worker) mapping(ctx context.Context, l lift.Lift) (*convert.Result, err
 	return result, w.move(ctx, gantry.StatusPushing, edit)
 }
 
+// current loads the row anew, with what was chosen for the import since it was claimed.
+func (w *worker) current(ctx context.Context) (row *store.Import, err error) {
+	err = w.DB.Read(ctx, func(tx *store.Tx) error {
+		row, err = tx.Import(w.id)
+		return err
+	})
+	return row, lost(err)
+}
+
 // mapInput loads what mapping depends on beside the raw data.
-func (w *worker) mapInput(ctx context.Context) (map[lift.Author]history.Identity, gantry.LFSChoice, error) {
-	authors := map[lift.Author]history.Identity{}
-	var choice gantry.LFSChoice
-	err := w.DB.Read(ctx, func(tx *store.Tx) error {
+func (w *worker) mapInput(ctx context.Context) (row *store.Import, authors map[lift.Author]history.Identity, err error) {
+	authors = map[lift.Author]history.Identity{}
+	err = w.DB.Read(ctx, func(tx *store.Tx) error {
 		known, err := tx.ImportAuthors(w.row.ID, 0)
 		if err != nil {
 			return err
@@ -175,13 +187,10 @@ func (w *worker) mapInput(ctx context.Context) (map[lift.Author]history.Identity
 		for _, a := range known {
 			authors[lift.Author{RemoteID: a.RemoteID, RemoteName: a.RemoteName}] = history.Identity{Name: a.Name, Email: a.Email}
 		}
-		row, err := tx.Import(w.row.ID)
-		if err == nil {
-			choice = row.UseLFS
-		}
+		row, err = tx.Import(w.row.ID)
 		return err
 	})
-	return authors, choice, err
+	return row, authors, lost(err)
 }
 
 // patiently tries a step again after a failed connection, and says so.

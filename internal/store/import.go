@@ -26,16 +26,16 @@ type Import struct {
 const importColumns = `id, repository_id, generation, vcs, vcs_url, tfvc_project, svn_root, use_lfs, username, password,
 	status, status_text, failed_step, message, project_choices, percent, commit_count, push_percent, authors_count,
 	raw_done, raw_state, raw_kept, large_files_count, large_files_size, report, lease_owner, lease_until,
-	created_at, updated_at, completed_at`
+	created_at, updated_at, completed_at, svn_options, uploaded`
 
 func scanImport(rows *sql.Rows) (Import, error) {
 	var m Import
 	var percent, commits, pushed sql.Null[int64]
-	var choices string
+	var choices, shape string
 	err := rows.Scan(&m.ID, &m.RepositoryID, &m.Generation, &m.VCS, &m.VCSURL, &m.TFVCProject, &m.SVNRoot, &m.UseLFS, &m.Username, &m.Password,
 		&m.Status, &m.StatusText, &m.FailedStep, &m.Message, &choices, &percent, &commits, &pushed, &m.AuthorsCount,
 		&m.RawDone, &m.RawState, &m.RawKept, &m.LargeFilesCount, &m.LargeFilesSize, &m.Report, &m.LeaseOwner, stamp{&m.LeaseUntil},
-		stamp{&m.CreatedAt}, stamp{&m.UpdatedAt}, stamp{&m.CompletedAt})
+		stamp{&m.CreatedAt}, stamp{&m.UpdatedAt}, stamp{&m.CompletedAt}, &shape, &m.Uploaded)
 	if err != nil {
 		return m, err
 	}
@@ -51,21 +51,28 @@ func scanImport(rows *sql.Rows) (Import, error) {
 	if err := json.Unmarshal([]byte(choices), &m.ProjectChoices); err != nil {
 		return m, fmt.Errorf("store: project choices of import %d: %w", m.ID, err)
 	}
+	if err := json.Unmarshal([]byte(shape), &m.Shape); err != nil {
+		return m, fmt.Errorf("store: options of import %d: %w", m.ID, err)
+	}
 	return m, nil
 }
 
 // InsertImport adds an import and sets its ID, which is never given again.
 func (tx *Tx) InsertImport(m *Import) error {
+	shape, err := json.Marshal(m.Shape)
+	if err != nil {
+		return err
+	}
 	return tx.row(&m.ID, `INSERT INTO imports (repository_id, generation, vcs, vcs_url, tfvc_project, svn_root, use_lfs, username, password,
 			status, status_text, failed_step, message, project_choices, authors_count, raw_done, raw_state, raw_kept,
-			large_files_count, large_files_size, report, lease_owner, created_at, updated_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, '', '', '[]', 0, FALSE, '', $12, 0, 0, '', '', $13, $14) RETURNING id`,
+			large_files_count, large_files_size, report, lease_owner, created_at, updated_at, svn_options, uploaded)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, '', '', '[]', 0, FALSE, '', $12, 0, 0, '', '', $13, $14, $15, $16) RETURNING id`,
 		m.RepositoryID, m.Generation, m.VCS, m.VCSURL, m.TFVCProject, m.SVNRoot, m.UseLFS, m.Username, m.Password,
-		m.Status, m.StatusText, m.RawKept, micros(m.CreatedAt), micros(m.UpdatedAt))
+		m.Status, m.StatusText, m.RawKept, micros(m.CreatedAt), micros(m.UpdatedAt), string(shape), m.Uploaded)
 }
 
-// SaveImport writes an import if its row still has a generation; else it is a Conflict. UseLFS is not written: SetImportLFS
-// does that, whoever owns the row.
+// SaveImport writes an import if its row still has a generation; else it is a Conflict. What its owner chooses is not
+// written, as that may change whoever owns the row: SetImportLFS and SetImportShape do that.
 func (tx *Tx) SaveImport(m *Import, generation int64) error {
 	choices := []byte("[]")
 	if len(m.ProjectChoices) > 0 {
@@ -74,12 +81,12 @@ func (tx *Tx) SaveImport(m *Import, generation int64) error {
 			return err
 		}
 	}
-	n, err := tx.exec(`UPDATE imports SET generation = $3, vcs = $4, vcs_url = $5, tfvc_project = $6, svn_root = $7, username = $8, password = $9,
-			status = $10, status_text = $11, failed_step = $12, message = $13, project_choices = $14, percent = $15, commit_count = $16,
-			push_percent = $17, authors_count = $18, raw_done = $19, raw_state = $20, raw_kept = $21, large_files_count = $22,
-			large_files_size = $23, report = $24, lease_owner = $25, lease_until = $26, updated_at = $27, completed_at = $28
+	n, err := tx.exec(`UPDATE imports SET generation = $3, vcs = $4, vcs_url = $5, tfvc_project = $6, username = $7, password = $8,
+			status = $9, status_text = $10, failed_step = $11, message = $12, project_choices = $13, percent = $14, commit_count = $15,
+			push_percent = $16, authors_count = $17, raw_done = $18, raw_state = $19, raw_kept = $20, large_files_count = $21,
+			large_files_size = $22, report = $23, lease_owner = $24, lease_until = $25, updated_at = $26, completed_at = $27
 		WHERE id = $1 AND generation = $2`,
-		m.ID, generation, m.Generation, m.VCS, m.VCSURL, m.TFVCProject, m.SVNRoot, m.Username, m.Password,
+		m.ID, generation, m.Generation, m.VCS, m.VCSURL, m.TFVCProject, m.Username, m.Password,
 		m.Status, m.StatusText, m.FailedStep, m.Message, string(choices), m.Percent, m.CommitCount,
 		m.PushPercent, m.AuthorsCount, m.RawDone, m.RawState, m.RawKept, m.LargeFilesCount,
 		m.LargeFilesSize, m.Report, m.LeaseOwner, micros(m.LeaseUntil), micros(m.UpdatedAt), micros(m.CompletedAt))
@@ -135,6 +142,15 @@ func (tx *Tx) ImportsAhead(m *Import) (int, error) {
 // SetImportLFS records what is to happen to large files.
 func (tx *Tx) SetImportLFS(id int64, choice gantry.LFSChoice) error {
 	_, err := tx.exec(`UPDATE imports SET use_lfs = $2 WHERE id = $1`, id, choice)
+	return err
+}
+
+// SetImportShape records which project of a Subversion repository is imported, and how it becomes Git.
+func (tx *Tx) SetImportShape(id int64, root string, shape gantry.Shape) error {
+	text, err := json.Marshal(shape)
+	if err == nil {
+		_, err = tx.exec(`UPDATE imports SET svn_root = $2, svn_options = $3 WHERE id = $1`, id, root, string(text))
+	}
 	return err
 }
 
