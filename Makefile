@@ -1,4 +1,4 @@
-# Targets: build, test (everything that must pass), lint, kill, bench, fuzz. "make test" is all the set-up a clean clone needs.
+# Targets: build, test (everything that must pass), lint, kill, soak, bench, fuzz. "make test" is all the set-up a clean clone needs.
 
 LINT_VERSION := v2.15.0
 CACHE        := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/gantry
@@ -6,8 +6,10 @@ CACHE        := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/gantry
 LINT         := $(or $(shell golangci-lint version --short 2>/dev/null | grep -qx $(LINT_VERSION:v%=%) && command -v golangci-lint),\
                      $(CACHE)/golangci-lint-$(LINT_VERSION)/golangci-lint)
 FUZZTIME     ?= 60s
+SEEDS        ?= 1000-2000
+REVISIONS    ?= 150
 
-.PHONY: build test check lint unit kill bench fuzz packages
+.PHONY: build test check lint unit kill soak bench fuzz packages
 
 build:
 	go build -trimpath -o gantry ./cmd/gantry
@@ -28,6 +30,10 @@ unit:
 # What "unit" does a few times: imports on both databases, killed at fifty moments each.
 kill:
 	GANTRY_TEST_KILLS=50 go test -count=1 -timeout 60m -run TestKilledImportsGoOn -v ./internal/gantrytest
+
+# Random histories, more and longer ones than "unit" has. A failure names its seed and the shortest history that fails.
+soak:
+	GANTRY_SEEDS=$(SEEDS) GANTRY_REVISIONS=$(REVISIONS) go test -count=1 -timeout 600m -run TestRandomHistories ./internal/convert
 
 bench:
 	go run ./bench/convert

@@ -68,6 +68,7 @@ func (h *History) revision(props map[string]string) {
 // Node is one change of a revision.
 type Node struct {
 	path, kind, action string
+	copied             bool
 	copyPath           string
 	copyRev            int64
 	props              map[string]string
@@ -91,14 +92,14 @@ func Touch(path string) Node { return Node{path: path, kind: "file", action: "ch
 // TouchDir changes nothing of a directory but what With says.
 func TouchDir(path string) Node { return Node{path: path, kind: "dir", action: "change"} }
 
-// CopyDir copies a directory as it was in a revision.
+// CopyDir copies a directory as it was in a revision; "" is the root.
 func CopyDir(from string, rev int64, to string) Node {
-	return Node{path: to, kind: "dir", action: "add", copyPath: from, copyRev: rev}
+	return Node{path: to, kind: "dir", action: "add", copied: true, copyPath: from, copyRev: rev}
 }
 
 // CopyFile copies a file as it was in a revision.
 func CopyFile(from string, rev int64, to string) Node {
-	return Node{path: to, kind: "file", action: "add", copyPath: from, copyRev: rev}
+	return Node{path: to, kind: "file", action: "add", copied: true, copyPath: from, copyRev: rev}
 }
 
 // Delete removes a path and all below it.
@@ -138,7 +139,7 @@ func (n Node) write(w *bytes.Buffer) {
 		fmt.Fprintf(w, "Node-kind: %s\n", n.kind)
 	}
 	fmt.Fprintf(w, "Node-action: %s\n", n.action)
-	if n.copyPath != "" {
+	if n.copied {
 		fmt.Fprintf(w, "Node-copyfrom-rev: %d\nNode-copyfrom-path: %s\n", n.copyRev, n.copyPath)
 	}
 	var content string

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -67,20 +69,21 @@ func readMapping(file string) (*mapping, error) {
 	}
 	m := &mapping{at: map[Place]string{}}
 	for line := range strings.Lines(string(data)) {
-		fields := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
-		if len(fields) != 3 {
+		commit, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		tab := strings.LastIndexByte(rest, '\t') // the path may have some, too
+		if tab < 0 {
 			return nil, fmt.Errorf("%s: %q is not a line of three fields", file, line)
 		}
-		revision, err := strconv.ParseInt(fields[2], 10, 64)
+		revision, err := strconv.ParseInt(rest[tab+1:], 10, 64)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %q: the revision is not a number", file, line)
 		}
-		place := Place{fields[1], revision}
+		place := Place{rest[:tab], revision}
 		if other, double := m.at[place]; double {
-			return nil, fmt.Errorf("%s: %s and %s both are %s in r%d", file, other, fields[0], place.Path, place.Revision)
+			return nil, fmt.Errorf("%s: %s and %s both are %s in r%d", file, other, commit, place.Path, place.Revision)
 		}
-		m.commits = append(m.commits, mapped{place, fields[0]})
-		m.at[place] = fields[0]
+		m.commits = append(m.commits, mapped{place, commit})
+		m.at[place] = commit
 		m.paths = append(m.paths, place.Path)
 	}
 	slices.Sort(m.paths)
@@ -215,11 +218,26 @@ func (j *Judge) checkRefs(ctx context.Context, m *mapping, gitDir string, found 
 		if err != nil {
 			return err
 		}
-		if want != "" && want != EmptyTree && trees[ref] != want {
+		if want != "" && want != EmptyTree && trees[ref] != want && !renamed(trees, ref, want) {
 			found.add("%s: %s has tree %q, Subversion %s", path, ref, trees[ref], want)
 		}
 	}
 	return nil
+}
+
+// plainRef is a ref whose name Git takes as it is.
+var plainRef = regexp.MustCompile(`^refs/(heads|tags)/[A-Za-z0-9_]+$`)
+
+// renamed reports whether a tree has a ref of another name, for a reason: the name that it should have is more than
+// letters, or taken.
+func renamed(trees map[string]string, ref, tree string) bool {
+	for name, t := range trees {
+		space, _ := path.Split(ref)
+		if t == tree && strings.HasPrefix(name, space) && (!plainRef.MatchString(ref) || strings.HasPrefix(name, ref+"-")) {
+			return true
+		}
+	}
+	return false
 }
 
 func git(ctx context.Context, dir string, stdin *bytes.Buffer, args ...string) (lines []string, err error) {

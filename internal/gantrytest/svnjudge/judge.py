@@ -35,6 +35,11 @@ def git_name(name):
     return escape(name) if refused(name) or looks_escaped else name
 
 
+def is_link(name, data):
+    """Whether Git and Linux can hold the text of a special file as a symbolic link."""
+    return data.startswith(b"link ") and 0 < len(data) - 5 < 4096 and b"\0" not in data and name != b".gitmodules"
+
+
 def object_id(kind, data):
     return hashlib.sha1(b"%s %d\0" % (kind, len(data)) + data)
 
@@ -76,7 +81,7 @@ class Judge:
             data = core.Stream(fs.file_contents(root, path, pool)).read()
             props = fs.node_proplist(root, path, pool) or {}
             mode = b"100644"
-            if b"svn:special" in props and data.startswith(b"link "):
+            if b"svn:special" in props and is_link(path.rsplit(b"/", 1)[-1], data):
                 mode, data = b"120000", data[5:]
             elif b"svn:executable" in props:
                 mode = b"100755"

@@ -1,0 +1,127 @@
+package convert
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"gantry/internal/gantrytest/svnfixture"
+	"gantry/internal/gantrytest/svnjudge"
+	"gantry/internal/gantrytest/svnrandom"
+	"gantry/internal/origin"
+)
+
+// Histories that nobody would write convert to what libsvn says, whichever way they come, at once or in parts.
+// GANTRY_SEEDS (as in 7 or 100-200) and GANTRY_REVISIONS choose others.
+func TestRandomHistories(t *testing.T) {
+	t.Parallel()
+	first, last := seeds(t)
+	revisions := setting(t, "GANTRY_REVISIONS", 60)
+	for seed := first; seed <= last; seed++ {
+		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
+			t.Parallel()
+			if t.Run("whole", func(t *testing.T) { judgeRandom(t, seed, revisions) }) {
+				return
+			}
+			for n := range revisions { // the shortest that fails
+				if !t.Run(fmt.Sprintf("%d revisions", n+1), func(t *testing.T) { judgeRandom(t, seed, n+1) }) {
+					return
+				}
+			}
+		})
+	}
+}
+
+// seeds is the range of GANTRY_SEEDS.
+func seeds(t *testing.T) (first, last uint64) {
+	from, to, isRange := strings.Cut(os.Getenv("GANTRY_SEEDS"), "-")
+	if from == "" {
+		return 1, 12
+	}
+	first, err := strconv.ParseUint(from, 10, 32)
+	if last = first; err == nil && isRange {
+		last, err = strconv.ParseUint(to, 10, 32)
+	}
+	if err != nil {
+		t.Fatal("GANTRY_SEEDS is a number or a range, such as 100-200")
+	}
+	return first, last
+}
+
+func setting(t *testing.T, name string, otherwise int) int {
+	value := os.Getenv(name)
+	if value == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(value)
+	if err != nil {
+		t.Fatalf("%s is %q, not a number", name, value)
+	}
+	return n
+}
+
+func judgeRandom(t *testing.T, seed uint64, revisions int) {
+	h := svnrandom.New(seed, revisions)
+	repo := svnfixture.NewRepo(t)
+	repo.Load(t, h.Bytes())
+	if t.Failed() {
+		return
+	}
+	whole := convertFrom(t, openDumpBytes(t, repo.Dump(t)))
+	dir, mapFile := whole.install(t)
+	if _, err := svnjudge.Open(t, repo.Dir).Check(t.Context(), mapFile, dir); err != nil {
+		t.Error(err)
+	}
+	same := func(way string, c converted) {
+		t.Helper()
+		if !slices.Equal(c.commits, whole.commits) || !slices.Equal(c.result.Refs, whole.result.Refs) || c.result.Head != whole.result.Head {
+			t.Errorf("%s: other commits than from a dump of whole texts", way)
+		}
+	}
+	server := dial(t, repo, "")
+	same("as written", convertDump(t, h.Bytes()))
+	same("deltas", convertDump(t, repo.Dump(t, "--deltas")))
+	same("svn", convertFrom(t, server))
+
+	chance := rand.New(rand.NewPCG(seed, 1))
+	half := int64(chance.IntN(int(h.Head())) + 1)
+	grown := convertDump(t, repo.Dump(t, fmt.Sprintf("-r0:%d", half)))
+	if err := grown.Read(t.Context(), server); err != nil {
+		t.Error(err)
+	} else {
+		same(fmt.Sprintf("first r%d", half), mapped(t, grown.Conversion, MapOptions{}))
+	}
+	same("stopped", convertInParts(t, openDumpBytes(t, repo.Dump(t)), chance))
+}
+
+// convertInParts reads until the origin fails or the process dies, again and again.
+func convertInParts(t *testing.T, src origin.PathSource, chance *rand.Rand) converted {
+	t.Helper()
+	staging := t.TempDir()
+	for owner := 0; ; owner++ {
+		c, err := Open(t.Context(), Options{
+			Dir: staging, Writer: fmt.Sprintf("w%d", owner), Journal: OpenFileJournal(filepath.Join(staging, "journal")),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		stop := &stopping{PathSource: src, after: 1 + owner*20 + chance.IntN(100)}
+		if owner%2 == 1 {
+			c.opt.Journal = dead{c.opt.Journal, stop}
+		}
+		err = c.Read(t.Context(), stop)
+		if err == nil {
+			t.Cleanup(func() { c.Close() })
+			return mapped(t, c, MapOptions{})
+		}
+		if !stop.reached {
+			t.Fatal(err)
+		}
+		c.Close()
+	}
+}
