@@ -82,7 +82,7 @@ func TestRootThatComesBack(t *testing.T) {
 // dial opens a repository, or what is below it, through a server.
 func dial(t *testing.T, repo *svnfixture.Repo, below string) origin.PathSource {
 	t.Helper()
-	src, err := svn.Dial(t.Context(), svn.Options{
+	src, err := svn.Open(t.Context(), svn.Options{
 		URL:     &url.URL{Scheme: "svn", Host: svnfixture.Serve(t, repo.Root), Path: "/repo" + below},
 		Dial:    new(net.Dialer).DialContext,
 		TempDir: t.TempDir(),

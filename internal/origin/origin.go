@@ -113,7 +113,8 @@ type Text interface {
 	Open() (io.ReadCloser, error)
 }
 
-// Sink takes a history. Calls come in order from one goroutine. A sink may keep what it is given, except for a Text.
+// Sink takes a history. Calls come in order from one goroutine. A sink may keep what it is given, except for a Text. A
+// revision that has not ended may begin again: then what came of it is void, and comes once more.
 type Sink interface {
 	BeginRevision(*Revision) error
 	Change(*Change) error

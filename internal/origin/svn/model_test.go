@@ -39,6 +39,13 @@ type model struct {
 	revs  []origin.Revision
 	told  []string // what came, in words
 	rev   int64
+
+	running bool
+	before  struct { // the running revision
+		tree map[string]node
+		told int
+	}
+	again int // revisions that began again
 }
 
 func newModel() *model {
@@ -46,13 +53,20 @@ func newModel() *model {
 }
 
 func (m *model) BeginRevision(rev *origin.Revision) error {
+	if m.running && rev.Number == m.rev {
+		m.again++
+		m.tree, m.told, m.revs = m.before.tree, m.told[:m.before.told], m.revs[:len(m.revs)-1]
+	} else if m.running || rev.Number <= m.rev {
+		return fmt.Errorf("r%d comes after r%d", rev.Number, m.rev)
+	}
+	m.running, m.before.tree, m.before.told = true, maps.Clone(m.tree), len(m.told)
 	m.revs, m.rev = append(m.revs, *rev), rev.Number
 	m.told = append(m.told, fmt.Sprintf("r%d", rev.Number))
 	return nil
 }
 
 func (m *model) EndRevision() error {
-	m.trees[m.rev] = maps.Clone(m.tree)
+	m.trees[m.rev], m.running = maps.Clone(m.tree), false
 	return nil
 }
 

@@ -1,9 +1,11 @@
 package svn
 
 import (
-	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
+	"sync"
 
 	"gantry"
 	"gantry/internal/origin"
@@ -12,8 +14,12 @@ import (
 // Source reads one repository over whatever the scheme of its address is, on as many connections at once as pay.
 // It is used by one goroutine at a time.
 type Source struct {
-	conn connection
-	log  *slog.Logger
+	first   connection // knows how to open others
+	tempDir string
+	log     *slog.Logger
+
+	mu   sync.Mutex
+	idle connection // in order, or nil
 }
 
 var _ origin.PathSource = (*Source)(nil)
@@ -39,7 +45,11 @@ func Open(ctx context.Context, opt Options) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Source{conn: conn, log: cmp.Or(opt.Log, slog.New(slog.DiscardHandler))}, nil
+	log := opt.Log
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	return &Source{first: conn, idle: conn, tempDir: opt.TempDir, log: log}, nil
 }
 
 func connect(ctx context.Context, opt Options) (connection, error) {
@@ -51,22 +61,93 @@ func connect(ctx context.Context, opt Options) (connection, error) {
 }
 
 // Info implements origin.PathSource.
-func (s *Source) Info() origin.Info { return s.conn.Info() }
+func (s *Source) Info() origin.Info { return s.first.Info() }
 
 // CheckPath tells what is at a path, relative to Info().Path, in a revision.
-func (s *Source) CheckPath(ctx context.Context, path string, rev int64) (Kind, error) {
-	return s.conn.CheckPath(ctx, path, rev)
+func (s *Source) CheckPath(ctx context.Context, path string, rev int64) (kind Kind, err error) {
+	err = s.with(ctx, func(conn connection) error {
+		kind, err = conn.CheckPath(ctx, path, rev)
+		return err
+	})
+	return kind, err
 }
 
 // List returns the entries of a directory, ordered by name. The path is relative to Info().Path.
-func (s *Source) List(ctx context.Context, path string, rev int64) ([]Entry, error) {
-	return s.conn.List(ctx, path, rev)
+func (s *Source) List(ctx context.Context, path string, rev int64) (entries []Entry, err error) {
+	err = s.with(ctx, func(conn connection) error {
+		entries, err = conn.List(ctx, path, rev)
+		return err
+	})
+	return entries, err
 }
 
-// Replay implements origin.PathSource.
+// Replay implements origin.PathSource. A connection that fails is replaced and its revisions are asked for again, so a
+// revision may begin anew.
 func (s *Source) Replay(ctx context.Context, first, last int64, sink origin.Sink) error {
-	return s.conn.Replay(ctx, first, last, sink)
+	a := &ahead{connect: s.open, retire: s.retire, tempDir: s.tempDir, log: s.log}
+	return a.run(ctx, max(first, 1), last, s.first.worthwhile(), sink)
 }
 
-// Close ends all connections.
-func (s *Source) Close() error { return s.conn.Close() }
+// with asks something on a connection that is in order, another one if that turns out to be none.
+func (s *Source) with(ctx context.Context, ask func(connection) error) error {
+	for again := true; ; again = false {
+		conn, err := s.open(ctx)
+		if err != nil {
+			return err
+		}
+		err = ask(conn)
+		if !errors.Is(err, origin.ErrTemporary) {
+			s.retire(conn)
+			return err
+		}
+		if closeErr := conn.Close(); closeErr != nil || !again {
+			return err
+		}
+	}
+}
+
+// open returns a connection that is in order and in nobody's use.
+func (s *Source) open(ctx context.Context) (connection, error) {
+	s.mu.Lock()
+	conn := s.idle
+	s.idle = nil
+	s.mu.Unlock()
+	if conn != nil {
+		return conn, nil
+	}
+	conn, err := s.first.clone(ctx)
+	if err != nil {
+		return nil, err
+	}
+	was, is := s.first.Info(), conn.Info()
+	switch {
+	case is.UUID != was.UUID || is.Path != was.Path:
+		err = gantry.Errorf(gantry.Conflict, "svn", "%s: repository %s was there, and now it is %s: the origin was replaced while it was read; start the import anew", was.Root, was.UUID, is.UUID)
+	case is.Head < was.Head:
+		err = fmt.Errorf("svn: %s: %w: this server has r%d where another one had r%d: a mirror that is late", was.Root, origin.ErrTemporary, is.Head, was.Head)
+	default:
+		return conn, nil
+	}
+	return nil, errors.Join(err, conn.Close())
+}
+
+// retire keeps a connection for the next use; one is enough.
+func (s *Source) retire(conn connection) {
+	s.mu.Lock()
+	spare := s.idle
+	s.idle = conn
+	s.mu.Unlock()
+	if spare != nil {
+		if err := spare.Close(); err != nil {
+			s.log.Debug("svn: a spare connection was closed", "error", err)
+		}
+	}
+}
+
+// Close ends the connection that is left.
+func (s *Source) Close() error {
+	if s.idle == nil {
+		return nil
+	}
+	return s.idle.Close()
+}

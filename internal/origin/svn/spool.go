@@ -2,8 +2,6 @@ package svn
 
 import (
 	"bytes"
-	"errors"
-	"fmt"
 	"io"
 	"os"
 )
@@ -46,14 +44,11 @@ func (s *spool) Write(p []byte) (int, error) {
 // spill moves what is in memory to the file.
 func (s *spool) spill() error {
 	if s.file == nil {
-		file, err := os.CreateTemp(s.dir, "text-*")
+		file, err := unnamed(s.dir)
 		if err != nil {
-			return fmt.Errorf("svn: a large text cannot be stored: %w", err)
-		}
-		s.file = file
-		if err := os.Remove(file.Name()); err != nil {
 			return err
 		}
+		s.file = file
 	}
 	if err := s.file.Truncate(0); err != nil {
 		return err
@@ -92,7 +87,7 @@ func (t *spooledText) BaseMD5() []byte { return t.baseMD5 }
 
 func (t *spooledText) Open() (io.ReadCloser, error) {
 	if t.opened {
-		return nil, errors.New("svn: a text was opened twice")
+		return nil, errTextOpened
 	}
 	t.opened = true
 	return io.NopCloser(t.spool.reader()), nil
