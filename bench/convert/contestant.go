@@ -5,39 +5,127 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
-	"net"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
 	"gantry/bench/measure"
 )
 
-// contestant is one converter with its command line.
+// Inputs, as the table and the goals name them.
+const (
+	bySVN   = "svn://"
+	byHTTP  = "http://"
+	byFar   = "http:// far"
+	byFiles = "local files"
+	byDump  = "local, by dump"
+
+	byRepository = "gantry's result"
+)
+
+// Names of contestants.
+const (
+	gantryName        = "gantry"
+	smallName         = "gantry, a quarter"
+	allFastExportName = "svn-all-fast-export"
+	reposurgeonName   = "reposurgeon"
+	gitSVNName        = "git svn"
+	svnrdumpName      = "svnrdump"
+	repackName        = "git repack -adf"
+)
+
+// contestant is one program with its command line.
 type contestant struct {
-	name      string
-	input     string // what it reads, for the table
-	needs     string // program that must be there
-	dir       string // working directory
-	rules     string // content of a file "rules" in it, if it needs one
+	key
+	needs     []string // programs that must be there, beside the first of args
 	args      []string
-	result    string // repository that it makes
-	revisions int    // how many it converts
+	files     map[string]string // to write before, by name in the working directory
+	result    string            // repository that it makes; "" makes none
+	revisions int               // how many it reads
+	server    *server           // that it reads from; may be nil
 }
 
-const nameGantry = "gantry"
+// field is all that contestants are made from.
+type field struct {
+	gantry      string
+	repo        string // the project's, on disk
+	svn, apache *server
+	far         string // host and port of apache from a distance
+	revisions   int
+	first       int // how many of them the slow ones get
+	work        string
+}
 
-func gantry(program, address, work, mapFile string, revisions int) contestant {
-	result := filepath.Join(work, "gantry.git")
+func (f *field) contestants() []contestant {
+	surgeon := f.byDump(key{reposurgeonName, byDump}, "", "reposurgeon 'read <dump' 'prefer git' 'rebuild %s'")
+	surgeon.needs = append(surgeon.needs, "reposurgeon")
+	return []contestant{
+		f.convert(overSVN, f.svn.url("project"), f.svn, f.revisions),
+		f.convert(key{smallName, bySVN}, f.svn.url("quarter"), f.svn, f.revisions/4),
+		f.convert(key{gantryName, byHTTP}, f.apache.url("project"), f.apache, f.revisions),
+		f.byDump(key{gantryName, byDump}, "--deltas", f.gantry+" convert dump %s"),
+		f.svnrdump(bySVN, f.svn.url("project"), f.svn, f.revisions),
+		f.svnrdump(byHTTP, f.apache.url("project"), f.apache, f.revisions),
+		f.convert(key{gantryName, byFar}, f.apache.urlAt(f.far, "project"), f.apache, f.revisions),
+		f.svnrdump(byFar, f.apache.urlAt(f.far, "project"), f.apache, f.first),
+		{
+			key:    key{allFastExportName, byFiles},
+			args:   []string{"svn-all-fast-export", "--rules", filepath.Join(f.work, "rules"), f.repo},
+			files:  map[string]string{"rules": rules},
+			result: filepath.Join(f.work, "result"), revisions: f.revisions,
+		},
+		surgeon,
+		{
+			key: key{gitSVNName, bySVN}, needs: []string{"/usr/lib/git-core/git-svn"},
+			args: []string{
+				"git", "svn", "clone", "--quiet", "--stdlayout", "--revision", "1:" + strconv.Itoa(f.first),
+				f.svn.url("project"), "git-svn",
+			},
+			result: filepath.Join(f.work, "git-svn"), revisions: f.first, server: f.svn,
+		},
+		{
+			key:    key{repackName, byRepository},
+			args:   []string{"git", "-C", f.result(overSVN), "repack", "-adfq"},
+			result: f.result(overSVN), revisions: f.revisions,
+		},
+	}
+}
+
+// result is where a contestant puts its repository.
+func (f *field) result(k key) string {
+	return filepath.Join(f.work, strings.Map(func(r rune) rune {
+		if r == '/' || r == ' ' || r == ':' {
+			return '-'
+		}
+		return r
+	}, k.name+" "+k.input))
+}
+
+func (f *field) mapFile(k key) string { return f.result(k) + ".map" }
+
+func (f *field) convert(k key, address string, s *server, revisions int) contestant {
 	return contestant{
-		name: nameGantry, input: "svn://", needs: program, dir: work,
-		args:      []string{program, "convert", address, result, "--map", mapFile},
-		result:    result,
-		revisions: revisions,
+		key: k, args: []string{f.gantry, "convert", address, f.result(k), "--map", f.mapFile(k)},
+		result: f.result(k), revisions: revisions, server: s,
+	}
+}
+
+// byDump is a program that reads a dump, which has to be made first. The program's %s is its result.
+func (f *field) byDump(k key, form, program string) contestant {
+	script := fmt.Sprintf("svnadmin dump --quiet %s '%s' >dump\n%s\nrm dump", form, f.repo, fmt.Sprintf(program, f.result(k)))
+	return contestant{
+		key: k, needs: []string{"svnadmin"}, args: []string{"sh", "-ec", script},
+		result: f.result(k), revisions: f.revisions,
+	}
+}
+
+func (f *field) svnrdump(input, address string, s *server, revisions int) contestant {
+	script := fmt.Sprintf("svnrdump dump --quiet --revision 0:%d '%s' >/dev/null", revisions, address)
+	return contestant{
+		key: key{svnrdumpName, input}, needs: []string{"svnrdump"}, args: []string{"sh", "-ec", script},
+		revisions: revisions, server: s,
 	}
 }
 
@@ -64,55 +152,42 @@ match /(branches|tags)/$
 end match
 `
 
-func allFastExport(repo, work string, revisions int) contestant {
-	dir := filepath.Join(work, "all-fast-export")
-	return contestant{
-		name: "svn-all-fast-export", input: "local files", needs: "svn-all-fast-export", dir: dir,
-		rules:     rules,
-		args:      []string{"svn-all-fast-export", "--rules", filepath.Join(dir, "rules"), repo},
-		result:    filepath.Join(dir, "result"),
-		revisions: revisions,
+// missing returns a program that is not installed.
+func (c contestant) missing() (program string, missing bool) {
+	for _, program := range append(c.needs, c.args[0]) {
+		if _, err := exec.LookPath(program); err != nil {
+			return program, true
+		}
 	}
+	return "", false
 }
 
-func gitSVN(address, work string, revisions int) contestant {
-	result := filepath.Join(work, "git-svn")
-	return contestant{
-		name: "git svn", input: "svn://", needs: "/usr/lib/git-core/git-svn", dir: work,
-		args:      []string{"git", "svn", "clone", "--quiet", "--stdlayout", "--revision", "1:" + strconv.Itoa(revisions), address, result},
-		result:    result,
-		revisions: revisions,
-	}
-}
-
-// run measures the contestant and looks at what it made.
-func (c contestant) run(ctx context.Context, s *server) (Row, error) {
-	if err := os.MkdirAll(c.dir, 0o755); err != nil {
-		return Row{}, err
-	}
-	if c.rules != "" {
-		if err := os.WriteFile(filepath.Join(c.dir, "rules"), []byte(c.rules), 0o644); err != nil {
+// run measures the contestant in a directory and looks at what it made.
+func (c contestant) run(ctx context.Context, dir string) (Row, error) {
+	for name, content := range c.files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
 			return Row{}, err
 		}
 	}
 	cmd := exec.CommandContext(ctx, c.args[0], c.args[1:]...)
-	cmd.Dir = c.dir
+	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0")
 	var log bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &log, &log
-	before, err := measure.CPU(s.pid())
-	if err != nil {
-		return Row{}, err
+	row := Row{Name: c.name, Input: c.input, Revisions: c.revisions}
+	if c.server != nil {
+		row.Server -= measure.CPU(c.server.pid())
 	}
-	cost, err := measure.Run(cmd)
-	if err != nil {
+	var err error
+	if row.Cost, err = measure.Run(cmd); err != nil {
 		return Row{}, fmt.Errorf("%s: %w\n%s", strings.Join(c.args, " "), err, lastLines(log.String()))
 	}
-	after, err := measure.CPU(s.pid())
-	if err != nil {
-		return Row{}, err
+	if c.server != nil {
+		row.Server += measure.CPU(c.server.pid())
 	}
-	row := Row{Name: c.name, Input: c.input, Revisions: c.revisions, Cost: cost, Server: after - before}
+	if c.result == "" {
+		return row, nil
+	}
 	if row.Commits, err = c.count(ctx); err != nil {
 		return Row{}, err
 	}
@@ -152,45 +227,8 @@ func objectBytes(repo string) (total int64, err error) {
 	return total, err
 }
 
-// server is an svnserve over one repository.
-type server struct {
-	cmd *exec.Cmd
-	url string
-}
-
-// serve starts svnserve on a free port. It is one process with threads, so that its processor time can be told.
-func serve(ctx context.Context, repo string) (*server, error) {
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
-	address := free.Addr().String()
-	free.Close()
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return nil, err
-	}
-	s := &server{url: (&url.URL{Scheme: "svn", Host: address, Path: "/" + filepath.Base(repo)}).String()}
-	s.cmd = exec.CommandContext(ctx, "svnserve", "--daemon", "--foreground", "--threads",
-		"--listen-host", host, "--listen-port", port, "--root", filepath.Dir(repo))
-	if err := s.cmd.Start(); err != nil {
-		return nil, err
-	}
-	for range 100 {
-		var conn net.Conn
-		if conn, err = net.Dial("tcp", address); err == nil {
-			conn.Close()
-			return s, nil
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	s.stop()
-	return nil, fmt.Errorf("svnserve does not answer: %w", err)
-}
-
-func (s *server) pid() int { return s.cmd.Process.Pid }
-
-func (s *server) stop() {
-	s.cmd.Process.Kill()
-	s.cmd.Wait()
+// lastLines are the end of a log, to show in an error.
+func lastLines(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.Join(lines[max(0, len(lines)-10):], "\n")
 }

@@ -1,6 +1,6 @@
 // Command convert compares converters of Subversion repositories: what each costs on the same invented project. It
-// builds the repository on first use, serves it with svnserve, runs gantry and the other converters that the machine
-// has, one after the other, and prints a table. See ../README.md.
+// builds the repository on first use, serves it with svnserve and Apache, runs gantry and the other converters that the
+// machine has, one after the other, and prints a table and what it says of gantry's goals. See ../README.md.
 package main
 
 import (
@@ -13,7 +13,8 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"strings"
+	"regexp"
+	"time"
 
 	"gantry/bench/corpus"
 	"gantry/bench/synth"
@@ -25,7 +26,8 @@ type options struct {
 	seed      uint64
 	gantry    string
 	out       string
-	gitSVN    int
+	first     int
+	roundTrip time.Duration
 	verify    bool
 	only      string
 }
@@ -36,9 +38,10 @@ func main() {
 	flag.Uint64Var(&opt.seed, "seed", 1, "which project")
 	flag.StringVar(&opt.gantry, "gantry", "", "the gantry command to measure (default: built from this source)")
 	flag.StringVar(&opt.out, "out", "bench/out", "directory for repositories and results")
-	flag.IntVar(&opt.gitSVN, "git-svn", 300, "revisions that git svn converts; it would take an hour for all")
+	flag.IntVar(&opt.first, "first", 300, "revisions that git svn converts, and svnrdump from far away; all would take an hour")
+	flag.DurationVar(&opt.roundTrip, "round-trip", 50*time.Millisecond, "how far away the server is, where it is")
 	flag.BoolVar(&opt.verify, "verify", false, "let libsvn check every commit of gantry")
-	flag.StringVar(&opt.only, "only", "", "the one converter to run")
+	flag.StringVar(&opt.only, "only", "", "a regular expression: only converters whose names and inputs match")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -49,12 +52,19 @@ func main() {
 }
 
 func run(ctx context.Context, opt options) error {
+	only, err := regexp.Compile(opt.only)
+	if err != nil {
+		return err
+	}
 	out, err := filepath.Abs(opt.out)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(os.Stderr, "a project of %d revisions ...\n", opt.revisions)
-	project, err := corpus.BuildSubversion(ctx, out, synth.Params{Seed: opt.seed, Revisions: opt.revisions})
+	project, err := build(ctx, out, opt.seed, opt.revisions)
+	if err != nil {
+		return err
+	}
+	quarter, err := build(ctx, out, opt.seed, opt.revisions/4)
 	if err != nil {
 		return err
 	}
@@ -69,53 +79,95 @@ func run(ctx context.Context, opt options) error {
 			return fmt.Errorf("building gantry: %w\n%s", err, text)
 		}
 	}
-	server, err := serve(ctx, project.Repo)
+	served := filepath.Join(work, "served")
+	if err := link(served, map[string]string{"project": project.Repo, "quarter": quarter.Repo}); err != nil {
+		return err
+	}
+	f := &field{
+		gantry: opt.gantry, repo: project.Repo, revisions: opt.revisions, first: min(opt.first, opt.revisions), work: work,
+	}
+	if f.svn, err = startSVNServe(ctx, served); err != nil {
+		return err
+	}
+	defer f.svn.stop()
+	if f.apache, err = startApache(ctx, served, work); err != nil {
+		return err
+	}
+	defer f.apache.stop()
+	away, err := newDistance(f.apache.base.Host, opt.roundTrip)
 	if err != nil {
 		return err
 	}
-	defer server.stop()
+	defer away.close()
+	f.far = away.address()
 
-	mapFile := filepath.Join(work, "map")
-	report := Report{Project: *project.Facts}
-	var gantryDir string
-	for _, c := range []contestant{
-		gantry(opt.gantry, server.url, work, mapFile, opt.revisions),
-		allFastExport(project.Repo, work, opt.revisions),
-		gitSVN(server.url, work, min(opt.gitSVN, opt.revisions)),
-	} {
-		if opt.only != "" && opt.only != c.name {
-			continue
-		}
-		if _, err := exec.LookPath(c.needs); err != nil {
-			fmt.Fprintf(os.Stderr, "%s is not installed\n", c.name)
-			continue
-		}
-		fmt.Fprintf(os.Stderr, "%s ...\n", c.name)
-		row, err := c.run(ctx, server)
-		if err != nil {
-			return err
-		}
-		if c.name == nameGantry {
-			gantryDir = c.result
-		}
-		report.Rows = append(report.Rows, row)
-	}
+	report := &Report{Project: *project.Facts}
+	failed := f.runAll(ctx, report, only)
 	if len(report.Rows) == 0 {
-		return errors.New("there is nothing to run")
+		return errors.Join(failed, errors.New("nothing was measured"))
 	}
 	report.print(os.Stdout)
 	if err := report.save(filepath.Join(out, "convert.json")); err != nil {
 		return err
 	}
-	if !opt.verify || gantryDir == "" {
-		return nil
+	if _, ran := report.row(overSVN); !ran || !opt.verify {
+		return failed
 	}
-	judge, err := svnjudge.New(ctx, project.Repo)
+	return errors.Join(failed, f.verify(ctx))
+}
+
+func build(ctx context.Context, out string, seed uint64, revisions int) (*corpus.Subversion, error) {
+	fmt.Fprintf(os.Stderr, "a project of %d revisions ...\n", revisions)
+	return corpus.BuildSubversion(ctx, out, synth.Params{Seed: seed, Revisions: revisions})
+}
+
+// link makes a directory for a server of repositories under other names.
+func link(dir string, repos map[string]string) error {
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return err
+	}
+	for name, repo := range repos {
+		if err := os.Symlink(repo, filepath.Join(dir, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// runAll measures one after the other. One that fails does not keep the others from running.
+func (f *field) runAll(ctx context.Context, report *Report, only *regexp.Regexp) error {
+	var failed []error
+	measured := func(name, input string, run func() (Row, error)) {
+		if !only.MatchString(name+" "+input) || ctx.Err() != nil {
+			return
+		}
+		fmt.Fprintf(os.Stderr, "%s, %s ...\n", name, input)
+		row, err := run()
+		if err != nil {
+			failed = append(failed, err)
+			return
+		}
+		report.Rows = append(report.Rows, row)
+	}
+	for _, c := range f.contestants() {
+		if program, missing := c.missing(); missing {
+			fmt.Fprintf(os.Stderr, "%s: %s is not installed\n", c.name, program)
+			continue
+		}
+		measured(c.name, c.input, func() (Row, error) { return c.run(ctx, f.work) })
+	}
+	measured(remapName, byStaging, func() (Row, error) { return remap(ctx, f.svn.url("project"), f.work, f.revisions) })
+	return errors.Join(append(failed, ctx.Err())...)
+}
+
+// verify has libsvn check the commits that gantry made over svn://.
+func (f *field) verify(ctx context.Context) error {
+	judge, err := svnjudge.New(ctx, f.repo)
 	if err != nil {
 		return err
 	}
 	defer judge.Close()
-	commits, err := judge.Check(ctx, mapFile, gantryDir)
+	commits, err := judge.Check(ctx, f.mapFile(overSVN), f.result(overSVN))
 	if err != nil {
 		return err
 	}
@@ -129,10 +181,4 @@ func (r *Report) save(path string) error {
 		return err
 	}
 	return os.WriteFile(path, data, 0o644)
-}
-
-// lastLines are the end of a log, to show in an error.
-func lastLines(text string) string {
-	lines := strings.Split(strings.TrimSpace(text), "\n")
-	return strings.Join(lines[max(0, len(lines)-10):], "\n")
 }

@@ -22,7 +22,7 @@ type Row struct {
 	Input     string `json:"input"`
 	Revisions int    `json:"revisions"`
 	measure.Cost
-	Server  time.Duration `json:"server_cpu_ns"` // of svnserve
+	Server  time.Duration `json:"server_cpu_ns"` // of the server
 	Commits int           `json:"commits"`
 	Merges  int           `json:"merges"`
 	Bytes   int64         `json:"object_bytes"`
@@ -31,7 +31,7 @@ type Row struct {
 // rate is revisions a second.
 func (r Row) rate() float64 { return float64(r.Revisions) / r.Wall.Seconds() }
 
-// each is the processor time for one revision, without svnserve's.
+// each is the processor time for one revision, without the server's.
 func (r Row) each() float64 { return r.CPU.Seconds() / float64(r.Revisions) }
 
 // print writes the table. The last two columns say how many times as much time as the first row a converter takes for
@@ -41,7 +41,7 @@ func (r *Report) print(w io.Writer) {
 	fmt.Fprintf(w, "%d revisions, %d branches, %d tags, %d merges, %d MB of text\n\n",
 		p.Revisions, p.Branches, p.Tags, len(p.Merges), p.TextBytes/1e6)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "converter\tinput\trevisions\twall s\tCPU s\tsvnserve CPU s\tpeak MB\tobjects MB\tcommits\tmerges\trev/s\twall x\tCPU x\t")
+	fmt.Fprintln(t, "converter\tinput\trevisions\twall s\tCPU s\tserver CPU s\tpeak MB\tobjects MB\tcommits\tmerges\trev/s\twall x\tCPU x\t")
 	first := r.Rows[0]
 	for _, row := range r.Rows {
 		fmt.Fprintf(t, "%s\t%s\t%d\t%.2f\t%.2f\t%.2f\t%d\t%.1f\t%d\t%d\t%.0f\t%.1f\t%.1f\t\n",
@@ -49,4 +49,6 @@ func (r *Report) print(w io.Writer) {
 			float64(row.Bytes)/1e6, row.Commits, row.Merges, row.rate(), first.rate()/row.rate(), row.each()/first.each())
 	}
 	t.Flush()
+	fmt.Fprintln(w)
+	r.printGoals(w)
 }

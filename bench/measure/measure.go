@@ -55,37 +55,44 @@ func watch(pid int, done <-chan struct{}) (peak int64) {
 
 // residentTree is the resident memory of a process and its descendants.
 func residentTree(root int) (total int64) {
+	for _, p := range family(root) {
+		total += p.resident
+	}
+	return total
+}
+
+// CPU is the processor time that a running process and its descendants, also those that have ended, have used so far.
+func CPU(root int) (total time.Duration) {
+	for _, p := range family(root) {
+		total += p.cpu
+	}
+	return total
+}
+
+// family returns a process and its descendants, as far as they run.
+func family(root int) (found []process) {
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
-		return 0
+		return nil
 	}
 	children := map[int][]process{}
 	for _, path := range stats {
 		if p, err := read(path); err == nil { // else it has just ended
 			children[p.parent] = append(children[p.parent], p)
 			if p.pid == root {
-				total += p.resident
+				found = append(found, p)
 			}
 		}
 	}
-	for open := []int{root}; len(open) > 0; open = open[1:] {
-		for _, p := range children[open[0]] {
-			total += p.resident
-			open = append(open, p.pid)
-		}
+	for at := 0; at < len(found); at++ {
+		found = append(found, children[found[at].pid]...)
 	}
-	return total
-}
-
-// CPU is the processor time that a running process, and its children that have ended, have used so far.
-func CPU(pid int) (time.Duration, error) {
-	p, err := read(fmt.Sprintf("/proc/%d/stat", pid))
-	return p.cpu, err
+	return found
 }
 
 type process struct {
 	pid, parent int
-	cpu         time.Duration
+	cpu         time.Duration // with that of its children that have ended
 	resident    int64
 }
 

@@ -2,6 +2,7 @@ package measure_test
 
 import (
 	"os/exec"
+	"syscall"
 	"testing"
 	"time"
 
@@ -26,5 +27,25 @@ while time.process_time() < end: pass
 	}
 	if cost.Peak < 120<<20 {
 		t.Errorf("120 MiB of memory counted as %d bytes", cost.Peak)
+	}
+}
+
+// A server's work counts while it runs, also that of the processes it started.
+func TestCPUCountsRunningChildren(t *testing.T) {
+	t.Parallel()
+	cmd := exec.Command("sh", "-c", "sh -c 'while :; do :; done' & wait")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		cmd.Wait()
+	}()
+	for deadline := time.Now().Add(time.Minute); measure.CPU(cmd.Process.Pid) < 200*time.Millisecond; {
+		if time.Now().After(deadline) {
+			t.Fatal("the work of a child is not seen")
+		}
+		time.Sleep(20 * time.Millisecond)
 	}
 }
