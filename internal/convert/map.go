@@ -37,6 +37,7 @@ func (c *Conversion) Map(ctx context.Context, opt MapOptions) (*Result, error) {
 			}
 			return a.Default
 		},
+		Base:          c.state.Path,
 		Root:          strings.Trim(opt.Root, "/"),
 		DefaultBranch: cmp.Or(opt.DefaultBranch, "main"),
 		Layout:        rules,
@@ -75,6 +76,7 @@ func (c *Conversion) reportOn(m *history.Mapping) (Report, error) {
 		UncheckedText: c.counts.Unchecked,
 		RenamedPaths:  c.counts.Renamed,
 		Unmapped:      m.Unmapped,
+		Malformed:     m.Malformed,
 	}
 	for _, rename := range m.Renames {
 		r.Renamed = append(r.Renamed, Rename{Path: shown(rename.Path), Ref: rename.Ref})
@@ -103,8 +105,12 @@ func (r *Report) addFindings(m *history.Mapping) {
 		})
 	}
 	for _, f := range m.CherryPicks {
+		var commit string
+		if !f.Commit.IsZero() {
+			commit = f.Commit.String()
+		}
 		r.CherryPicks = append(r.CherryPicks, CherryPick{
-			Commit: f.Commit.String(), Path: shown(f.Path), Revision: f.Revision, Source: shown(f.Source), Revisions: f.Revisions,
+			Commit: commit, Path: shown(f.Path), Revision: f.Revision, Source: shown(f.Source), Revisions: f.Revisions,
 		})
 	}
 	for _, f := range m.Sources {

@@ -28,11 +28,12 @@ type Report struct {
 	VerifiedTexts int64 `json:"verified_texts"`  // file versions that matched the origin's checksum
 	UncheckedText int64 `json:"unchecked_texts"` // file versions that the origin told no checksum of
 
-	Unmapped         int64    `json:"unmapped_revisions"` // revisions with changes outside of all branches only
-	RenamedPaths     int64    `json:"renamed_paths"`      // path components that Git cannot hold as they are
-	EmptyDirectories int64    `json:"empty_directories"`  // directories of the branch heads that Git cannot hold
-	Renamed          []Rename `json:"renamed_refs"`       // branches and tags whose names Git cannot hold
-	Heads            []Head   `json:"heads"`              // a digest per ref
+	Unmapped         int64    `json:"unmapped_revisions"`  // revisions with changes outside of all branches only
+	Malformed        int64    `json:"malformed_mergeinfo"` // parts of svn:mergeinfo that make no sense
+	RenamedPaths     int64    `json:"renamed_paths"`       // path components that Git cannot hold as they are
+	EmptyDirectories int64    `json:"empty_directories"`   // directories of the branch heads that Git cannot hold
+	Renamed          []Rename `json:"renamed_refs"`        // branches and tags whose names Git cannot hold
+	Heads            []Head   `json:"heads"`               // a digest per ref
 
 	Layout      string       `json:"layout,omitempty"`       // what was decided, in the rule language
 	Merges      []Merge      `json:"merges,omitempty"`       // commits that got further parents
@@ -63,8 +64,8 @@ type Merge struct {
 
 // CherryPick is a commit that took some revisions of another branch, but not all.
 type CherryPick struct {
-	Commit    string `json:"commit"`
-	Path      string `json:"path"` // of the branch, or of what is below it, at the origin
+	Commit    string `json:"commit,omitempty"` // "" when it changed no file
+	Path      string `json:"path"`             // of the branch, or of what is below it, at the origin
 	Revision  int64  `json:"revision"`
 	Source    string `json:"source"`    // where they come from, at the origin
 	Revisions string `json:"revisions"` // as svn:mergeinfo writes them: "3,5-7"

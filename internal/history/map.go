@@ -18,6 +18,7 @@ import (
 type MapOptions struct {
 	UUID          string                // of the repository, the domain of its authors
 	Identity      func(Author) Identity // what commits of an author carry
+	Base          string                // path of the root that was read, in the repository
 	Root          string                // of the project, below the root that was read
 	DefaultBranch string                // name of trunk's branch
 	Layout        *Rules                // nil: found out
@@ -67,8 +68,9 @@ type Mapping struct {
 	Large    []HeldFile
 
 	Layout      string       // what was decided, in the language of ParseRules
-	Merges      []Merge      // in the order of their commits
-	CherryPicks []CherryPick // in the order of their commits
+	Merges      []Merge      // in the order of their commits, at most MaxFindings
+	CherryPicks []CherryPick // in the order of their commits, at most MaxFindings
+	Malformed   int64        // parts of svn:mergeinfo that make no sense
 	Sources     []Source     // in the order of the revisions
 	Outside     []Outside    // in the order of the paths
 }
@@ -84,7 +86,7 @@ func Map(ctx context.Context, log *Log, store *pack.Store, opt MapOptions) (*Map
 		return nil, err
 	}
 	m := &mapper{
-		store: store, opt: opt, layout: survey.layout(opt.Root),
+		store: store, opt: opt, layout: survey.layout(opt.Root), merges: newMerges(),
 		alive: map[string]*life{}, further: map[index][]index{}, outside: copies{}, lives: map[string][]*life{}, identities: map[string]Identity{},
 	}
 	if _, err := store.Put(pack.Tree, nil); err != nil { // a branch may be empty
@@ -114,6 +116,7 @@ type mapper struct {
 	outside copies             // of directories outside of all branches
 	commits []commit
 	further map[index][]index // parents of commits after their first: what was merged
+	merges  merges
 	large   []heldFile
 
 	root       Node  // of the last revision
@@ -128,6 +131,7 @@ type mapper struct {
 type commit struct {
 	id     pack.ID
 	tree   pack.ID
+	branch *life
 	parent index // the first one; others are in mapper.further
 	owner  int32 // 1 + the place of the first ref that reaches it, 0 for none
 }
@@ -143,8 +147,10 @@ type life struct {
 	kind     kind
 	from, to int64 // first and last revision; to is endless while it lives
 	start    index // the commit that it began at, none for nothing
+	copied   place // the branch root that it is a copy of
 	own      []ownCommit
 	node     Node
+	merged   lineage
 
 	by      signature // who made it; of tags
 	message string
@@ -155,6 +161,12 @@ const endless = math.MaxInt64
 type ownCommit struct {
 	revision int64
 	commit   index
+}
+
+// place is a branch as it was in a revision; without a branch it is nowhere.
+type place struct {
+	branch   *life
+	revision int64
 }
 
 // at is the newest commit of the branch as of a revision.
@@ -242,7 +254,7 @@ func (m *mapper) branch(r *Record, c *DirChange, root string, kind kind) {
 	case b == nil || c.Action != origin.Modify:
 		b = m.begin(r, root, kind)
 		if c.Copied {
-			b.start = m.source(c.CopyPath, c.CopyRev)
+			b.start, b.copied = m.source(c.CopyPath, c.CopyRev)
 		}
 	}
 	b.node = c.Node
@@ -278,19 +290,23 @@ func (m *mapper) below(dir string) []*life {
 	return found
 }
 
-// source finds the commit that a copy continues: the newest, as of a revision, of the branch that a path lies in.
-func (m *mapper) source(p string, revision int64) index {
-	root, _, _, ok := m.layout.branchOf(p)
+// source finds the commit that a copy continues: the newest, as of a revision, of the branch that a path lies in. When
+// the path is that branch's root, from is the branch.
+func (m *mapper) source(p string, revision int64) (start index, from place) {
+	root, rest, _, ok := m.layout.branchOf(p)
 	if !ok {
 		if p, revision, ok = m.outside.source(p, revision); !ok {
-			return none
+			return none, place{}
 		}
 		return m.source(p, revision)
 	}
 	if b := m.lifeAt(root, revision); b != nil {
-		return b.at(revision)
+		if rest == "" {
+			from = place{b, revision}
+		}
+		return b.at(revision), from
 	}
-	return none
+	return none, place{}
 }
 
 // lifeAt returns the life that a branch root had in a revision, nil for none.
@@ -371,29 +387,29 @@ func isBelow(p, dir string) bool {
 // commit writes the commit that a revision is on a branch, unless it changes and merges nothing there.
 func (m *mapper) commit(r *Record, b *life) error {
 	tip := b.tip()
-	merged, err := m.merged(r, b)
+	merge, err := m.merge(r, b)
 	if err != nil {
 		return err
 	}
-	if tip != none && m.commits[tip].tree == b.node.Tree && len(merged) == 0 && !m.opt.KeepEmpty {
-		return nil
+	if tip != none && m.commits[tip].tree == b.node.Tree && len(merge.sources) == 0 && !m.opt.KeepEmpty {
+		return m.picked(r, b, merge, pack.Zero)
 	}
 	var parents []pack.ID
 	if tip != none {
 		parents = append(parents, m.commits[tip].id)
 	}
-	for _, i := range merged {
-		parents = append(parents, m.commits[i].id)
+	for _, s := range merge.sources {
+		parents = append(parents, m.commits[s.commit()].id)
 	}
 	id, err := m.store.Put(pack.Commit, encodeCommit(&m.buf, b.node.Tree, parents, m.signature(r), gitMessage(r.Message)))
 	if err != nil {
 		return err
 	}
-	at := index(len(m.commits))
-	b.own = append(b.own, ownCommit{r.Number, at})
-	m.commits = append(m.commits, commit{id: id, tree: b.node.Tree, parent: tip})
-	if len(merged) > 0 {
-		m.further[at] = merged
+	b.own = append(b.own, ownCommit{r.Number, index(len(m.commits))})
+	m.commits = append(m.commits, commit{id: id, tree: b.node.Tree, branch: b, parent: tip})
+	m.join(r, b, merge)
+	if err := m.picked(r, b, merge, id); err != nil {
+		return err
 	}
 	if m.opt.Commit == nil {
 		return nil

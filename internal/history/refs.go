@@ -20,7 +20,10 @@ const (
 
 // finish makes the refs: of living branches and tags first, then of what would be lost with the dead.
 func (m *mapper) finish() (*Mapping, error) {
-	f := &finisher{mapper: m, names: newRefNames(), newest: none, result: &Mapping{Commits: int64(len(m.commits)), Unmapped: m.unmapped}}
+	f := &finisher{mapper: m, names: newRefNames(), newest: none, result: &Mapping{
+		Commits: int64(len(m.commits)), Unmapped: m.unmapped,
+		Merges: m.merges.found, CherryPicks: m.merges.picks, Malformed: m.merges.malformed,
+	}}
 	for _, b := range m.below("") {
 		if err := f.living(b); err != nil {
 			return nil, err
