@@ -192,6 +192,7 @@ func (rs revisions) union(more revisions) revisions {
 // minus returns the revisions that are not in others.
 func (rs revisions) minus(others revisions) revisions {
 	var left revisions
+next:
 	for _, s := range rs {
 		for len(others) > 0 && others[0].last < s.first {
 			others = others[1:]
@@ -203,13 +204,12 @@ func (rs revisions) minus(others revisions) revisions {
 			if o.first > s.first {
 				left = append(left, span{s.first, o.first - 1})
 			}
-			if s.first = o.last + 1; s.first > s.last {
-				break
+			if o.last >= s.last {
+				continue next
 			}
+			s.first = o.last + 1
 		}
-		if s.first <= s.last {
-			left = append(left, s)
-		}
+		left = append(left, s)
 	}
 	return left
 }
