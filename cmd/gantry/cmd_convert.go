@@ -17,6 +17,9 @@ command goes on where it stopped.
 --authors names a CSV file with the columns remote_id,remote_name,email,name. Authors that are not in it keep the
 identity that the origin gives them.
 
+The flags from --layout to --trailers are for Subversion. Without them the layout is found out from the history, and
+nothing is added to trees and messages.
+
 --map writes one line for each commit, tab separated: the commit's id, the path or name of its branch at the origin, the
 revision's id at the origin.`
 
@@ -65,6 +68,13 @@ func newConvert(con console) *cobra.Command {
 	flags.StringVar(&job.username, "username", "", "user name for the origin")
 	flags.BoolVar(&passwordStdin, "password-stdin", false, "read the password for the origin from standard input")
 	flags.StringVar(&job.project, "project", "", "`PATH` of one project, when the origin holds several")
+	flags.StringVar(&job.layout, "layout", "", "`FILE` of rules that say which paths are branches and tags; found out when not given")
+	flags.BoolVar(&job.shape.KeepEmpty, "keep-empty", false, "make commits of revisions that change no file, too")
+	flags.BoolVar(&job.shape.Ignores, "ignores", false, "make .gitignore files from svn:ignore and svn:global-ignores")
+	flags.BoolVar(&job.shape.Externals, "externals", false, "make .gitmodules files from svn:externals")
+	flags.BoolVar(&job.shape.Attributes, "attributes", false, "make .gitattributes files from svn:eol-style, svn:keywords and svn:mime-type")
+	flags.BoolVar(&job.shape.EmptyDirs, "empty-dirs", false, "put a placeholder into each empty directory")
+	flags.BoolVar(&job.shape.Trailers, "trailers", false, "name the revision at the end of each message")
 	flags.StringVar(&job.defaultBranch, "default-branch", "main", "name that a trunk is given")
 	flags.StringVar(&job.mapFile, "map", "", "`FILE` to write with the origin of each commit")
 	flags.StringVar(&job.git, "git", "git", "the git program")

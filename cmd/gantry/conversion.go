@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -30,7 +28,9 @@ type conversion struct {
 	vcs                       gantry.VCS // "" to find out
 	username, password        string
 	authors, project, mapFile string
+	layout                    string // file of rules, "" for none
 	defaultBranch, git        string
+	shape                     gantry.Shape
 	progress                  func(convert.Progress)
 	log                       *slog.Logger
 
@@ -41,12 +41,15 @@ type conversion struct {
 var errChoose = errors.New("several projects were found")
 
 // run converts, and returns the report of what was done.
-func (c *conversion) run(ctx context.Context) (*convert.Report, error) {
+func (c *conversion) run(ctx context.Context) (report *convert.Report, err error) {
 	if err := checkVacant(c.dir); err != nil {
 		return nil, err
 	}
 	authors, err := readAuthors(c.authors)
 	if err != nil {
+		return nil, err
+	}
+	if c.shape.Layout, err = readLayout(c.layout); err != nil {
 		return nil, err
 	}
 	git, err := gitdir.New(gitdir.Options{GitPath: c.git})
@@ -63,11 +66,19 @@ func (c *conversion) run(ctx context.Context) (*convert.Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	if from.VCS == gantry.Git && c.shape != (gantry.Shape{}) {
+		return nil, gantry.Errorf(gantry.Invalid, "convert", "%s is a Git repository: --layout, --keep-empty and what is made of properties are for Subversion", c.origin)
+	}
 	staging, err := openStaging(c.dir + ".partial")
 	if err != nil {
 		return nil, err
 	}
 	defer staging.unlock()
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, staging.removeIfVain())
+		}
+	}()
 	lifted, err := lift.Open(ctx, from, lift.Options{
 		Dir:      staging.work(),
 		Writer:   strings.ToLower(rand.Text()),
@@ -83,7 +94,7 @@ func (c *conversion) run(ctx context.Context) (*convert.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	report, err := c.land(ctx, lifted, authors)
+	report, err = c.land(ctx, lifted, authors)
 	if err := errors.Join(err, lifted.Close()); err != nil {
 		return nil, err
 	}
@@ -111,6 +122,7 @@ func (c *conversion) land(ctx context.Context, lifted lift.Lift, authors map[lif
 		Authors:       authors,
 		Root:          c.project,
 		DefaultBranch: c.defaultBranch,
+		Shape:         c.shape,
 		Commit:        lines.add,
 	})
 	if err != nil {
@@ -125,7 +137,7 @@ func (c *conversion) land(ctx context.Context, lifted lift.Lift, authors map[lif
 // choose makes sure that one project is converted.
 func (c *conversion) choose(ctx context.Context, lifted lift.Lift) error {
 	projects, err := lifted.Projects(ctx)
-	if err != nil || len(projects) == 0 || c.project != "" {
+	if err != nil || len(projects) == 0 || c.project != "" || c.shape.Layout != "" {
 		return err
 	}
 	return gantry.Errorf(gantry.Invalid, "convert", "%w; choose one of them with --project: %s", errChoose, strings.Join(projects, ", "))
@@ -179,20 +191,14 @@ func (c *conversion) locate(ctx context.Context, out *egress.Egress) (lift.Origi
 	return lift.Origin{VCS: found.VCS, Address: found.Address, Credentials: creds}, nil
 }
 
-// locateFile tells a Git bundle (gitformat-bundle(5)) from a Subversion dump by the bundle's first words.
+// locateFile finds out what a file is.
 func (c *conversion) locateFile() (lift.Origin, error) {
-	file, err := os.Open(c.origin)
+	vcs, err := lift.Identify(c.origin)
 	if err != nil {
 		return lift.Origin{}, err
 	}
-	defer file.Close()
-	begin, err := bufio.NewReader(file).Peek(len("# v2 git bundle"))
-	if err != nil && !errors.Is(err, io.EOF) {
-		return lift.Origin{}, err
-	}
-	vcs := gantry.Subversion
-	if strings.HasPrefix(string(begin), "# v") && strings.HasSuffix(string(begin), " git bundle") {
-		vcs = gantry.Git
+	if vcs == "" {
+		return lift.Origin{}, gantry.Errorf(gantry.Invalid, "convert", "%s is neither a Subversion dump nor a Git bundle: make one with \"svnadmin dump\" or \"git bundle create\"", c.origin)
 	}
 	if c.vcs != "" && c.vcs != vcs {
 		return lift.Origin{}, gantry.Errorf(gantry.Invalid, "convert", "%s is not a file of %s as --vcs says: Subversion dumps and Git bundles can be converted", c.origin, c.vcs)

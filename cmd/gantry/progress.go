@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 	"time"
@@ -107,45 +106,6 @@ func (o *convertOutput) stop() {
 	if o.lineShown {
 		fmt.Fprintln(o.con.err)
 		o.lineShown = false
-	}
-}
-
-type reportLine struct {
-	Type string `json:"type"`
-	Dir  string `json:"dir"`
-	*convert.Report
-}
-
-// report tells what a complete conversion made.
-func (o *convertOutput) report(r *convert.Report, dir string) error {
-	o.stop()
-	if o.asJSON {
-		return o.writeLine(reportLine{"report", dir, r})
-	}
-	w := o.con.out
-	fmt.Fprintf(w, "%s is complete: %d commits on %d branches, %d tags, %d authors, from %d revisions\n", dir, r.Commits, r.Branches, r.Tags, r.Authors, r.Revisions)
-	if r.Files > 0 {
-		fmt.Fprintf(w, "%d file versions (%s) read, %d checked against the origin's checksums\n", r.Files, formatBytes(r.Bytes), r.VerifiedTexts)
-	}
-	note(w, r.UncheckedText, "file versions that the origin gives no checksum of")
-	note(w, r.Unmapped, "revisions change nothing on any branch")
-	note(w, r.Archived, "refs below refs/archive keep what was deleted at the origin")
-	note(w, r.RenamedPaths, "path names that Git cannot hold were encoded")
-	note(w, r.EmptyDirectories, "empty directories were left out, as Git has none")
-	note(w, r.DroppedSignatures, "signatures were dropped, as what they signed has changed")
-	for _, rename := range r.Renamed {
-		if rename.Ref == "" {
-			fmt.Fprintf(w, "%s was left out: %s\n", rename.Path, rename.Reason)
-			continue
-		}
-		fmt.Fprintf(w, "%s is called %s, as Git cannot hold its name beside the others\n", rename.Path, rename.Ref)
-	}
-	return nil
-}
-
-func note(w io.Writer, n int64, text string) {
-	if n > 0 {
-		fmt.Fprintf(w, "%d %s\n", n, text)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -39,6 +40,15 @@ func (s *staging) work() string    { return filepath.Join(s.dir, "work") }
 func (s *staging) journal() string { return filepath.Join(s.dir, "state.json") }
 func (s *staging) unlock()         { s.lock.Close() }
 func (s *staging) remove() error   { return os.RemoveAll(s.dir) }
+
+// removeIfVain removes the directory when nothing in it can be gone on with: no checkpoint was ever reached.
+func (s *staging) removeIfVain() error {
+	_, err := os.Stat(s.journal())
+	if errors.Is(err, fs.ErrNotExist) {
+		return s.remove()
+	}
+	return err
+}
 
 // mapLines writes the file of --map; it takes its name when the conversion is complete.
 type mapLines struct {

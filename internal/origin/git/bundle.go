@@ -14,7 +14,7 @@ import (
 	"gantry/internal/origin"
 )
 
-// FetchBundle is Fetch from a Git bundle file (gitformat-bundle(5)), which must be complete; Address, credentials and
+// FetchBundle is Fetch from a Git bundle file (gitformat-bundle(5)), plain or compressed, which must be complete; Address, credentials and
 // Egress of the options are not used.
 func FetchBundle(ctx context.Context, file string, opt Options) (*Result, error) {
 	f, err := os.Open(file)
@@ -26,7 +26,13 @@ func FetchBundle(ctx context.Context, file string, opt Options) (*Result, error)
 	if err != nil {
 		return nil, err
 	}
-	r := bufio.NewReaderSize(f, 256<<10)
+	told := &reportingReader{r: f, total: info.Size(), report: opt.Progress}
+	content, _, err := origin.Inflate(bufio.NewReaderSize(told, 64<<10))
+	if err != nil {
+		return nil, fmt.Errorf("git: bundle: %w: %w", origin.ErrCorrupt, err)
+	}
+	defer content.Close()
+	r := bufio.NewReaderSize(content, 256<<10)
 	offered, err := readBundleHead(r)
 	if err != nil {
 		return nil, err
@@ -42,7 +48,7 @@ func FetchBundle(ctx context.Context, file string, opt Options) (*Result, error)
 	}
 	if len(offered.refs) > 0 {
 		in.Pack = func(_ context.Context, w io.Writer) error {
-			_, err := io.Copy(&reportingWriter{w: w, total: info.Size(), report: opt.Progress}, r)
+			_, err := io.Copy(w, r)
 			return err
 		}
 	}
@@ -112,19 +118,19 @@ func bundleError(err error) error {
 	return err
 }
 
-// reportingWriter tells how much of a file has been read, once in a while.
-type reportingWriter struct {
-	w                     io.Writer
+// reportingReader tells how much of a file has been read, once in a while.
+type reportingReader struct {
+	r                     io.Reader
 	done, reported, total int64
 	report                func(Progress)
 }
 
-func (w *reportingWriter) Write(p []byte) (int, error) {
-	n, err := w.w.Write(p)
-	w.done += int64(n)
-	if w.report != nil && w.done-w.reported >= w.total/200 {
-		w.reported = w.done
-		w.report(Progress{Phase: Receiving, Done: w.done, Total: w.total})
+func (r *reportingReader) Read(p []byte) (int, error) {
+	n, err := r.r.Read(p)
+	r.done += int64(n)
+	if r.report != nil && r.done-r.reported >= r.total/200 {
+		r.reported = r.done
+		r.report(Progress{Phase: Receiving, Done: r.done, Total: r.total})
 	}
 	return n, err
 }

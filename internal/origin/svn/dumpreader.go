@@ -13,9 +13,6 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
-
 	"gantry"
 	"gantry/internal/origin"
 )
@@ -75,32 +72,23 @@ func (d *Dump) reader() (*dumpReader, error) {
 		return nil, fmt.Errorf("svn: dump %s: %w", r.name, err)
 	}
 	raw := bufio.NewReaderSize(d.file, 64<<10)
-	magic, err := raw.Peek(4)
-	if err != nil && !errors.Is(err, io.EOF) {
+	content, compressed, err := origin.Inflate(raw)
+	switch {
+	case err != nil && compressed:
+		return nil, r.readError(err)
+	case err != nil:
+		return nil, fmt.Errorf("svn: dump %s: %w", r.name, err)
+	case compressed:
+		r.in, r.close = bufio.NewReaderSize(content, 128<<10), func() { _ = content.Close() } // a reader's: nothing can be lost
+		return r, nil
+	}
+	stat, err := d.file.Stat()
+	if err != nil {
 		return nil, fmt.Errorf("svn: dump %s: %w", r.name, err)
 	}
-	switch {
-	case bytes.HasPrefix(magic, []byte{0x1f, 0x8b}):
-		z, err := gzip.NewReader(raw)
-		if err != nil {
-			return nil, r.readError(err)
-		}
-		r.in = bufio.NewReaderSize(z, 128<<10)
-	case bytes.Equal(magic, []byte{0x28, 0xb5, 0x2f, 0xfd}):
-		z, err := zstd.NewReader(raw, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(128<<20))
-		if err != nil {
-			return nil, r.readError(err)
-		}
-		r.in, r.close = bufio.NewReaderSize(z, 128<<10), z.Close
-	default:
-		stat, err := d.file.Stat()
-		if err != nil {
-			return nil, fmt.Errorf("svn: dump %s: %w", r.name, err)
-		}
-		r.in = raw
-		if stat.Mode().IsRegular() {
-			r.plain, r.size = d.file, stat.Size()
-		}
+	r.in = raw
+	if stat.Mode().IsRegular() {
+		r.plain, r.size = d.file, stat.Size()
 	}
 	return r, nil
 }
