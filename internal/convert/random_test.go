@@ -65,38 +65,42 @@ func setting(t *testing.T, name string, otherwise int) int {
 	return n
 }
 
+// judgeRandom judges a history as it comes every way, and in parts.
 func judgeRandom(t *testing.T, seed uint64, revisions int) {
 	h := svnrandom.New(seed, revisions)
+	repo, whole := judgeEveryWay(t, h)
+	chance := rand.New(rand.NewPCG(seed, 1))
+	half := int64(chance.IntN(int(h.Head())) + 1)
+	grown := convertDump(t, repo.Dump(t, fmt.Sprintf("-r0:%d", half)))
+	if err := grown.Read(t.Context(), dial(t, repo, "")); err != nil {
+		t.Fatal(err)
+	}
+	whole.same(t, fmt.Sprintf("first r%d", half), mapped(t, grown.Conversion, MapOptions{}))
+	whole.same(t, "stopped", convertInParts(t, openDumpBytes(t, repo.Dump(t)), chance))
+}
+
+// judgeEveryWay converts a history from dumps and servers. libsvn judges one of the results, to which the others are equal.
+func judgeEveryWay(t *testing.T, h *svnfixture.History) (*svnfixture.Repo, converted) {
+	t.Helper()
 	repo := svnfixture.NewRepo(t)
 	repo.Load(t, h.Bytes())
-	if t.Failed() {
-		return
-	}
 	whole := convertFrom(t, openDumpBytes(t, repo.Dump(t)))
 	dir, mapFile := whole.install(t)
 	if _, err := svnjudge.Open(t, repo.Dir).Check(t.Context(), mapFile, dir); err != nil {
 		t.Error(err)
 	}
-	same := func(way string, c converted) {
-		t.Helper()
-		if !slices.Equal(c.commits, whole.commits) || !slices.Equal(c.result.Refs, whole.result.Refs) || c.result.Head != whole.result.Head {
-			t.Errorf("%s: other commits than from a dump of whole texts", way)
-		}
-	}
-	server := dial(t, repo, "")
-	same("as written", convertDump(t, h.Bytes()))
-	same("deltas", convertDump(t, repo.Dump(t, "--deltas")))
-	same("svn", convertFrom(t, server))
+	whole.same(t, "as written", convertDump(t, h.Bytes()))
+	whole.same(t, "deltas", convertDump(t, repo.Dump(t, "--deltas")))
+	whole.same(t, "svn", convertFrom(t, dial(t, repo, "")))
+	return repo, whole
+}
 
-	chance := rand.New(rand.NewPCG(seed, 1))
-	half := int64(chance.IntN(int(h.Head())) + 1)
-	grown := convertDump(t, repo.Dump(t, fmt.Sprintf("-r0:%d", half)))
-	if err := grown.Read(t.Context(), server); err != nil {
-		t.Error(err)
-	} else {
-		same(fmt.Sprintf("first r%d", half), mapped(t, grown.Conversion, MapOptions{}))
+// same reports a conversion that made something else of the same history.
+func (c converted) same(t *testing.T, way string, other converted) {
+	t.Helper()
+	if !slices.Equal(c.commits, other.commits) || !slices.Equal(c.result.Refs, other.result.Refs) || c.result.Head != other.result.Head {
+		t.Errorf("%s: other commits than from a dump of whole texts", way)
 	}
-	same("stopped", convertInParts(t, openDumpBytes(t, repo.Dump(t)), chance))
 }
 
 // convertInParts reads until the origin fails or the process dies, again and again.

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Names that Git, file systems, URLs, shells or XML take for something else than a name.
-var oddNames = []string{
+// OddNames are names that Git, file systems, URLs, shells or XML take for something else than a name.
+var OddNames = []string{
 	"a b", " lead", "trail ", "50%", "%41", "a%2Fb", "%2Egit", "%252Egit", "%", "a#b", "x@1", "@", "x@HEAD", "who?", "back\\slash", "a\\.git",
 	"-dash", "--force", "a&b<c>", "'q\"", ";rm", "$HOME", "`x`", "a:b", "*", "~", "^", "..a", "...", ".hidden", "x.lock", "a..b", "a@{b", "HEAD", "refs", "con", "aux.txt",
 	".git", ".GIT", ".Git ", ".git.", ".git::$INDEX_ALLOCATION", "git~1", "GIT~1", ".g\u200cit", "\ufeff.git", ".gitignore", ".gitModules",
@@ -20,7 +20,7 @@ var plainNames = []string{"a", "b", "c", "d", "a.b", "a-", "a0", "src", "lib", "
 func (g *generator) name() string {
 	switch {
 	case g.chance(25):
-		return pick(g, oddNames)
+		return pick(g, OddNames)
 	case g.chance(2):
 		return strings.Repeat(pick(g, []string{"n", "é", "long "}), 1+g.r.IntN(80)) + "x"
 	}
