@@ -102,6 +102,8 @@ func (a *applier) end() (*history.Record, error) {
 	if err := a.fold.fold(a.root); err != nil {
 		return nil, fmt.Errorf("r%d: %w", a.record.Number, err)
 	}
+	a.running.Renamed += a.fold.renamed
+	a.fold.renamed = 0
 	a.record.Root = a.root.node
 	a.record.Dirs = a.root.list(nil, a.root.action == origin.Add)
 	a.adopt(&a.record)

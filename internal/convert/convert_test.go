@@ -164,7 +164,8 @@ func (c converted) install(t *testing.T) (dir, mapFile string) {
 	}
 	git(t, []byte(refs.String()), "--git-dir", dir, "update-ref", "--stdin")
 	git(t, nil, "--git-dir", dir, "symbolic-ref", "HEAD", c.result.Head)
-	if out := git(t, nil, "--git-dir", dir, "fsck", "--strict", "--full", "--no-dangling"); out != "" && len(c.result.Refs) > 0 {
+	if out := git(t, nil, "--git-dir", dir, "-c", "fsck.gitmodulesParse=ignore", "-c", "fsck.gitattributesSymlink=ignore",
+		"fsck", "--strict", "--full", "--no-dangling"); strings.Contains(out, "error") || strings.Contains(out, "warning") {
 		t.Errorf("git fsck: %s", out)
 	}
 	var lines strings.Builder

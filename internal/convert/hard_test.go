@@ -23,6 +23,7 @@ func TestHardCases(t *testing.T) {
 		"odd names of tags":           {oddNames("tags/", func(p string) Node { return CopyDir("trunk", 1, p) }), everyBranchLives},
 		"names that differ in case":   {caseOnly, nil},
 		"names that differ in form":   {forms, nil},
+		"what Git is configured by":   {configuration, nil},
 		"long and deep":               {deep, nil},
 		"heads of revisions":          {heads, nil},
 		"links that are none":         {links, nil},
@@ -91,6 +92,36 @@ func oddDirectories(h *History) {
 	h.Commit("a", "Some change", more...)
 }
 
+// configuration has directories and contents that git fsck refuses by the name that they have.
+func configuration(h *History) {
+	standard(h)
+	longest := strings.Repeat("x", 2047) + "\n"
+	modules := func(lines ...string) string { return "[submodule \"a\"]\n\t" + strings.Join(lines, "\n\t") + "\n" }
+	nodes := []Node{Put("trunk/.gitattributes", "*.c text\n"), Put("trunk/.gitmodules", modules("path = a", "url = ../a.git")), Put("trunk/%2Egitmodules", "")}
+	for i, text := range []string{
+		modules("url = -evil"), modules("url = --upload-pack=evil"), modules("path = -evil"), modules("path = \"-evil\""), modules("update = !evil"), modules("UPDATE=!evil"), modules("update = \"!evil\""),
+		modules("url = https://x/%0aevil"), modules("url = ../../:evil"), modules("url = http:///evil"), modules("url = https::evil"), modules("url = \"../\\nevil\""),
+		"[submodule \"../x\"]\nurl = x\n", "[submodule \"a\"] url = -evil\n", "[submodule \"a\"]\nurl = \\\n-evil\n", "[submodule \"a\"]\nurl = x # -\n",
+	} {
+		dir := fmt.Sprintf("trunk/d%d", i)
+		nodes = append(nodes, Mkdir(dir), Put(dir+"/.gitmodules", text), Put(dir+"/f", ""))
+	}
+	for i, name := range []string{".gitattributes", ".GITATTRIBUTES", "gitatt~1", "gi7d29~1", ".gitattributes.", ".gitattri\u200cbutes"} {
+		dir := fmt.Sprintf("trunk/a%d", i)
+		nodes = append(nodes, Mkdir(dir), Put(dir+"/"+name, longest), Mkdir(dir+"/d"), Mkdir(dir+"/d/"+name), Put(dir+"/d/"+name+"/f", "1"), Mkdir(dir+"/e"), Mkdir(dir+"/e/"+name))
+	}
+	h.Commit("a", "All", nodes...)
+	var more []Node
+	for i, name := range []string{".gitattributes", ".GITATTRIBUTES", "gitatt~1", "gi7d29~1", ".gitattributes.", ".gitattri\u200cbutes"} {
+		dir := fmt.Sprintf("trunk/a%d", i)
+		more = append(more, Edit(dir+"/"+name, "x"+longest), Put(dir+"/d/"+name+"/g", "2"), Put(dir+"/e/"+name+"/f", "1"))
+	}
+	h.Commit("a", "What was good is bad", append(more, Edit("trunk/.gitmodules", modules("url = -evil")), Edit("trunk/.gitattributes", "x"+longest))...)
+	h.Commit("a", "And good again", Edit("trunk/.gitmodules", modules("url = x")), Touch("trunk/.gitattributes").With("svn:executable", "*"),
+		CopyDir("trunk/a1", 2, "trunk/a0/d/.gitattributes").Replacing(), Delete("trunk/a1"), Put("trunk/a2/d/gitatt~1", "file").Replacing(), Touch("trunk/a3/d/gi7d29~1/f").With("x", "y"))
+	h.Commit("a", "Gone", Delete("trunk/.gitattributes"), Delete("trunk/.gitmodules"), Delete("trunk/a2"), Delete("trunk/a4/d/.gitattributes."), CopyFile("trunk/.gitattributes", 3, "trunk/kept"))
+}
+
 func caseOnly(h *History) {
 	standard(h)
 	h.Commit("a", "Two", Put("trunk/Makefile", "1"), Put("trunk/makefile", "2"), Mkdir("trunk/Src"), Put("trunk/Src/a", "1"))
@@ -123,7 +154,11 @@ func deep(h *History) {
 func heads(h *History) {
 	h.CommitProps(map[string]string{})
 	for i, props := range []map[string]string{
-		{}, {"svn:log": ""}, {"svn:author": ""}, {"svn:date": ""}, {"svn:date": "yesterday", "svn:author": "a\nb", "svn:log": "\r\n"},
+		{},
+		{"svn:log": ""},
+		{"svn:author": ""},
+		{"svn:date": ""},
+		{"svn:date": "yesterday", "svn:author": "a\nb", "svn:log": "\r\n"},
 		{"svn:author": "<a@b>", "svn:date": "2001-01-01T00:00:00.000000Z", "svn:log": "nul\x00, latin caf\xe9, control \x01\x1b"},
 		{"svn:author": "caf\xe9", "svn:date": "1901-01-01T00:00:00.000000Z", "svn:log": "\n\n  \n"},
 		{"svn:author": strings.Repeat("x", 70000), "svn:date": "9999-12-31T23:59:59.999999Z", "svn:log": strings.Repeat("long\r", 300000)},

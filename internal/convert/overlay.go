@@ -94,6 +94,8 @@ type folder struct {
 	delta *delta.Builder
 	out   []byte
 	edits []treeEdit
+
+	renamed int64 // entries under second names, since somebody last looked
 }
 
 // treeEdit gives an entry of a tree another value; without a mode it is removed.
@@ -133,14 +135,29 @@ func (f *folder) fold(d *dir) error {
 
 func (f *folder) foldTree(d *dir) (pack.ID, error) {
 	f.edits = f.edits[:0]
+	seconds := map[string]bool{} // which may be there already
 	for name, e := range d.edits {
 		edit := treeEdit{name: name, mode: e.Mode, id: e.ID}
 		if e.IsDir() && e.ID == pack.EmptyTree {
 			edit.mode = 0
 		}
+		if second, ok := history.SecondName(name); ok {
+			seconds[second] = true
+			needed, err := history.NeedsSecondName(f.store, name, e)
+			if err != nil {
+				return pack.Zero, err
+			}
+			if needed && edit.mode != 0 {
+				edit.name = second
+				f.renamed++
+			}
+		}
 		f.edits = append(f.edits, edit)
 	}
-	return f.merge(d.base.Tree, d.tree, func(name []byte) bool { _, ok := d.edits[string(name)]; return ok })
+	return f.merge(d.base.Tree, d.tree, func(name []byte) bool {
+		_, ok := d.edits[string(name)]
+		return ok || seconds[string(name)]
+	})
 }
 
 func (f *folder) foldSide(d *dir) (pack.ID, error) {

@@ -11,7 +11,8 @@ import (
 // It is the same name, unless git fsck would refuse it as a trap for some file system: ".", "..", all look-alikes of
 // ".git", the look-alikes of ".gitmodules" (not that name itself), and names with a NUL. Such a name is written with
 // percent escapes (two upper-case hexadecimal digits): its first byte, each backslash, each NUL and each percent sign.
-// Names that read like the result of this rule are escaped as well, so that OriginName takes every name back.
+// Names that read like the result of this rule, or are a SecondName, are escaped as well, so that OriginName takes every
+// name back.
 func GitName(name string) string {
 	if isPlain(name) || !isRefused(name) && !isEscaped(name) {
 		return name
@@ -49,7 +50,7 @@ func isEscaped(name string) bool {
 		return false
 	}
 	plain := unescape(name)
-	return len(plain) < len(name) && escape(plain) == name && (isRefused(plain) || isEscaped(plain))
+	return len(plain) < len(name) && escape(plain) == name && (isRefused(plain) || isConfig(plain) || isEscaped(plain))
 }
 
 const upperHex = "0123456789ABCDEF"
@@ -140,13 +141,16 @@ func isNTFSGit(name string) bool {
 	return false
 }
 
-// isNTFSGitmodules is isNTFSGit for ".gitmodules". Its short forms are gitmod~1 to gitmod~4; when those are taken, the
-// start of a hash and a number, eight characters together.
 func isNTFSGitmodules(name string) bool {
-	const gitmodules, short, hashed = ".gitmodules", "gitmod~", "gi7eba"
+	return isNTFSName(name, ".gitmodules", "gitmod~", "gi7eba")
+}
+
+// isNTFSName is isNTFSGit for a longer name. Its short forms end in 1 to 4; when those are taken, they are the start of
+// a hash and a number, eight characters together.
+func isNTFSName(name, long, short, hashed string) bool {
 	switch {
-	case hasPrefixFold(name, gitmodules):
-		return endsNTFSName(name[len(gitmodules):])
+	case hasPrefixFold(name, long):
+		return endsNTFSName(name[len(long):])
 	case hasPrefixFold(name, short) && len(name) > len(short) && name[len(short)] >= '1' && name[len(short)] <= '4':
 		return endsNTFSName(name[len(short)+1:])
 	case len(name) < 8:

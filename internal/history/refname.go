@@ -70,12 +70,30 @@ func isMisleading(ref string) bool {
 }
 
 // cleanRefName puts an underscore wherever a ref name may not have what the name has.
+// What is too long for a file system is cut.
 func cleanRefName(name string) string {
-	parts := strings.Split(name, "/")
+	parts := strings.Split(cut(name, maxRefName), "/")
 	for i, part := range parts {
-		parts[i] = cleanRefPart(part)
+		parts[i] = cleanRefPart(cut(part, maxRefPart))
 	}
 	return strings.Join(parts, "/")
+}
+
+// Bytes of a ref's name, of which git makes a file. They leave room for a number behind it and for git's own ".lock".
+const (
+	maxRefPart = 200
+	maxRefName = 2000
+)
+
+// cut shortens a name to some bytes, and not within a character.
+func cut(name string, most int) string {
+	if len(name) <= most {
+		return name
+	}
+	for most > 0 && !utf8.RuneStart(name[most]) {
+		most--
+	}
+	return name[:most]
 }
 
 func cleanRefPart(part string) string {

@@ -2,6 +2,7 @@ package history
 
 import (
 	"os/exec"
+	"strings"
 	"testing"
 )
 
@@ -33,6 +34,9 @@ func TestRefNames(t *testing.T) {
 		{heads, "tab\tnewline\n", "refs/heads/tab_newline_"},
 		{heads, "größe", "refs/heads/größe"},
 		{heads, "%2Egit", "refs/heads/%2Egit"},
+		{heads, strings.Repeat("é", 150), "refs/heads/" + strings.Repeat("é", 100)},
+		{heads, "a" + strings.Repeat("é", 150), "refs/heads/a" + strings.Repeat("é", 99)},
+		{heads, strings.Repeat("long/", 1000), "refs/heads/" + strings.Repeat("long/", 400) + "_"},
 		{archived, "branches/x@7", "refs/archive/branches/x@7"},
 	} {
 		got := names.claim(tt.prefix, tt.name)

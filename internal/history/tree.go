@@ -15,7 +15,8 @@ import (
 // Node is a directory of the raw tree: what Git can hold of it, and beside it the rest.
 //
 // Tree is a Git tree whose every subtree is a clean one as well: there are no empty directories in it, so that the
-// subtree of a branch is exactly the tree of its commit. Names are those of GitName. A directory that holds nothing for
+// subtree of a branch is exactly the tree of its commit. Names are those of GitName or, where that must not be, of
+// SecondName. A directory that holds nothing for
 // Git is pack.EmptyTree.
 //
 // Side is a Git tree with what Git cannot hold, Zero when there is nothing. Its entries are
@@ -72,6 +73,9 @@ func Load(store *pack.Store, id pack.ID) ([]byte, error) {
 // Find returns what the bytes of a directory's tree and side hold under a Git name, a zero Entry for nothing.
 func Find(tree, side []byte, name string) (Entry, error) {
 	e, err := find(tree, "", name)
+	if second, ok := SecondName(name); ok && err == nil && e.Mode == 0 {
+		e, err = find(tree, "", second)
+	}
 	if err != nil || side == nil {
 		return e, err
 	}

@@ -10,7 +10,7 @@ import (
 var OddNames = []string{
 	"a b", " lead", "trail ", "50%", "%41", "a%2Fb", "%2Egit", "%252Egit", "%", "a#b", "x@1", "@", "x@HEAD", "who?", "back\\slash", "a\\.git",
 	"-dash", "--force", "a&b<c>", "'q\"", ";rm", "$HOME", "`x`", "a:b", "*", "~", "^", "..a", "...", ".hidden", "x.lock", "a..b", "a@{b", "HEAD", "refs", "con", "aux.txt",
-	".git", ".GIT", ".Git ", ".git.", ".git::$INDEX_ALLOCATION", "git~1", "GIT~1", ".g\u200cit", "\ufeff.git", ".gitignore", ".gitModules",
+	".git", ".GIT", ".Git ", ".git.", ".git::$INDEX_ALLOCATION", "git~1", "GIT~1", ".g\u200cit", "\ufeff.git", ".gitignore", ".gitattributes", ".GitAttributes", ".gitmodules", ".gitModules",
 	"gitmod~1", "gi7eba~1", ".mailmap", "\u00e9", "e\u0301", "\u212b", "\u00c5", "名前", "🎉", "\u202egpj.exe", "tab\there", "\x01", "\x7f",
 	"readme", "README", "ReadMe", "main", "master", "trunk", "branches", "tags", "!svn", ".svn", "!", "0", "r1",
 }
@@ -82,7 +82,7 @@ func (g *generator) text() string {
 	case g.chance(8):
 		return ""
 	case g.chance(12):
-		return pick(g, []string{"link a", "link ../src/main.c", "link ", "link", "link a\nb", "link \x00", "link " + strings.Repeat("x", 5000), "version https://git-lfs.github.com/spec/v1\n"})
+		return pick(g, []string{strings.Repeat("x", 2048) + " text\n", "[submodule \"..\"]\n", "link a", "link ../src/main.c", "link ", "link", "link a\nb", "link \x00", "link " + strings.Repeat("x", 5000), "version https://git-lfs.github.com/spec/v1\n"})
 	case g.chance(10):
 		noise := make([]byte, g.r.IntN(4000))
 		for i := range noise {
