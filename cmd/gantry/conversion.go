@@ -161,13 +161,13 @@ func (c *conversion) locate(ctx context.Context, out *egress.Egress) (lift.Origi
 	if c.password != "" {
 		creds.Password = c.password
 	}
-	if c.vcs != "" {
-		return lift.Origin{VCS: c.vcs, Address: address, Credentials: creds}, nil
-	}
 	if c.hostKeys, err = knownKeys(address); err != nil {
 		return lift.Origin{}, err
 	}
-	found, err := detect.Detect(ctx, detect.Options{Address: address, Credentials: creds, HostKeys: c.hostKeys, Egress: out, Log: c.log})
+	if c.vcs != "" {
+		return lift.Origin{VCS: c.vcs, Address: address, Credentials: creds}, nil
+	}
+	found, err := detect.Detect(ctx, detect.Options{Address: address, Credentials: creds, HostKeys: c.hostKeys, Agent: os.Getenv("SSH_AUTH_SOCK"), Egress: out, Log: c.log})
 	if err != nil {
 		return lift.Origin{}, err
 	}

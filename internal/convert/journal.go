@@ -19,6 +19,8 @@ type State struct {
 	UUID string `json:"uuid,omitempty"` // of the origin; guards against reading another one, as does the path
 	Path string `json:"path,omitempty"`
 
+	HostKey string `json:"host_key,omitempty"` // that an ssh host of a path-based origin showed
+
 	Next     int64 `json:"next"`     // the first revision that was not read; 0 at first
 	Head     int64 `json:"head"`     // the origin's newest revision as last seen
 	Complete bool  `json:"complete"` // the raw step has reached Head at least once

@@ -35,6 +35,7 @@ func (c *Conversion) Read(ctx context.Context, src origin.PathSource) error {
 			"the origin is repository %s at %q now, but revisions up to r%d were read from %s at %q; cancel this import and start another one for the other origin",
 			info.UUID, info.Path, c.next-1, c.state.UUID, c.state.Path)
 	}
+	c.state.HostKey = info.HostKey
 	c.state.Head = max(info.Head, c.next-1)
 	c.due = time.Now().Add(firstCheckpoint)
 	c.report(Progress{Phase: Reading, Done: c.next - 1, Total: c.state.Head, Bytes: c.counts.Bytes})

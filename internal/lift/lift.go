@@ -106,4 +106,12 @@ func installation(result *convert.Result) gitdir.Installation {
 	return in
 }
 
+// hostKeys are those that an ssh host may show: the given ones, else the one that it showed the first time.
+func hostKeys(given []string, shown string) []string {
+	if len(given) == 0 && shown != "" {
+		return []string{shown}
+	}
+	return given
+}
+
 func revision(n int64) string { return strconv.FormatInt(n, 10) }

@@ -55,6 +55,8 @@ func (p *paths) source(ctx context.Context) (origin.PathSource, error) {
 	return svn.Open(ctx, svn.Options{
 		URL:         u,
 		Credentials: p.from.Credentials,
+		HostKeys:    hostKeys(p.opt.HostKeys, p.Conversion.State().HostKey),
+		Agent:       p.opt.Agent,
 		Dial:        p.opt.Egress.DialContext,
 		TempDir:     p.opt.Dir,
 		Log:         p.opt.Log,

@@ -92,12 +92,11 @@ func (r *repository) fetch(ctx context.Context, dir string) (*git.Result, error)
 	return git.Fetch(ctx, opt)
 }
 
-// hostKeys are those that the host may show: the given ones, else the one that it showed the first time.
 func (r *repository) hostKeys() []string {
-	if len(r.opt.HostKeys) == 0 && r.state.Fetched != nil && r.state.Fetched.HostKey != "" {
-		return []string{r.state.Fetched.HostKey}
+	if r.state.Fetched == nil {
+		return r.opt.HostKeys
 	}
-	return r.opt.HostKeys
+	return hostKeys(r.opt.HostKeys, r.state.Fetched.HostKey)
 }
 
 // examine lists the authors and large files of what was fetched.

@@ -38,6 +38,8 @@ type Info struct {
 	Root string // address of the repository's root
 	Path string // path below the root that is being read, "" for all of it; slash-separated, no slash at the ends
 	Head int64  // newest revision
+
+	HostKey string // that an ssh host showed, as in package sshdial
 }
 
 // PathSource reads one path-based origin. It is used by one goroutine at a time.

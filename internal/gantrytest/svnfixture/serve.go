@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"gantry/internal/gantrytest/sshfixture"
 )
 
 // User may log in to a server.
@@ -30,6 +32,31 @@ func ServeAuthz(t testing.TB, root, authz string, users ...User) (addr string) {
 	t.Helper()
 	return serve(t, root, "anon-access = read\npassword-db = passwd\nauthz-db = authz\n",
 		map[string]string{"passwd": passwords(users), "authz": authz})
+}
+
+// ServeSSH is an ssh server that runs svnserve -t over all repositories below root for the user alice, as far as a file of
+// path rules lets her read; without one, all. Noise is said before svnserve says anything, as login scripts do.
+func ServeSSH(t testing.TB, root, authz, noise string) *sshfixture.Server {
+	t.Helper()
+	dir := t.TempDir()
+	settings := "[general]\nanon-access = none\nauth-access = read\n"
+	if authz != "" {
+		settings += "authz-db = authz\n"
+	}
+	conf := filepath.Join(dir, "svnserve.conf")
+	for name, text := range map[string]string{conf: settings, filepath.Join(dir, "authz"): authz, filepath.Join(dir, "noise"): noise} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return sshfixture.Serve(t, "alice", func(line string, _ []string) *exec.Cmd {
+		if line != "svnserve -t" {
+			return nil
+		}
+		cmd := exec.Command("sh", "-c", `cat noise && exec svnserve --tunnel --tunnel-user alice --root "$1" --config-file svnserve.conf`, "sh", root)
+		cmd.Dir = dir
+		return cmd
+	})
 }
 
 func passwords(users []User) string {

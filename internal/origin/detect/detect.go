@@ -97,7 +97,7 @@ var probes = map[string][]probe{
 	"git":     {{gantry.Git, askGit}},
 	"ssh":     {{gantry.Git, askGit}},
 	"svn":     {{gantry.Subversion, askSVN}},
-	"svn+ssh": {{gantry.Subversion, trustScheme}},
+	"svn+ssh": {{gantry.Subversion, askSVN}},
 }
 
 var httpProbes = []probe{
@@ -201,7 +201,9 @@ func askSVN(ctx context.Context, opt Options) finding {
 		conn, dialErr = opt.Egress.DialContext(ctx, network, address)
 		return conn, dialErr
 	}
-	session, err := svn.Dial(ctx, svn.Options{URL: address, Credentials: opt.Credentials, Dial: dial, Log: opt.Log})
+	session, err := svn.Dial(ctx, svn.Options{
+		URL: address, Credentials: opt.Credentials, HostKeys: opt.HostKeys, Agent: opt.Agent, Dial: dial, Log: opt.Log,
+	})
 	if err == nil {
 		_ = session.Close()
 	}
@@ -209,9 +211,4 @@ func askSVN(ctx context.Context, opt Options) finding {
 		return finding{answer: fault, err: err}
 	}
 	return fromError(opt.Address, err)
-}
-
-// trustScheme believes an address whose scheme can mean one system only.
-func trustScheme(_ context.Context, opt Options) finding {
-	return finding{answer: yes, address: opt.Address}
 }

@@ -30,6 +30,9 @@ func (s *Session) authenticate() error {
 	}
 	// Credentials go before anonymity: a server may hide from everybody what it shows to this user, without a word.
 	creds := s.opt.Credentials
+	if s.tunnel != nil && slices.Contains(offered, "EXTERNAL") {
+		return s.logIn("EXTERNAL")
+	}
 	for _, mechanism := range []string{"CRAM-MD5", "PLAIN", "ANONYMOUS"} {
 		if slices.Contains(offered, mechanism) && (mechanism == "ANONYMOUS" || !creds.Empty()) {
 			return s.logIn(mechanism)
@@ -47,6 +50,7 @@ func (s *Session) logIn(mechanism string) error {
 	creds := s.opt.Credentials
 	token := map[string]string{
 		"ANONYMOUS": str(""),
+		"EXTERNAL":  str(""), // who the tunnel is for
 		"PLAIN":     str(base64.StdEncoding.EncodeToString([]byte("\x00" + creds.Username + "\x00" + creds.Password))),
 	}[mechanism]
 	if err := s.wire.send("( %s ( %s ) )", mechanism, token); err != nil {

@@ -15,8 +15,12 @@ func (s *Session) Replay(ctx context.Context, first, last int64, sink origin.Sin
 		if first > last {
 			return nil
 		}
+		if s.noRange {
+			return s.replayEach(first, last, sink)
+		}
 		err := s.replayRange(first, last, sink)
 		if errors.Is(err, errNoReplayRange) {
+			s.noRange = true
 			s.opt.Log.Info("the server has no replay-range, so revisions are asked for one by one", "url", s.opt.URL.String())
 			return s.replayEach(first, last, sink)
 		}

@@ -24,8 +24,10 @@ const (
 
 // Options say what to read and how to reach it.
 type Options struct {
-	URL         *url.URL // svn://host[:port]/path; user information in it is ignored
-	Credentials origin.Credentials
+	URL         *url.URL           // svn://host[:port]/path or svn+ssh://; user information in it is ignored
+	Credentials origin.Credentials // for svn+ssh, Password may be a private key in PEM form
+	HostKeys    []string           // keys that an ssh host may show, as in package sshdial; none: its first key is trusted and reported
+	Agent       string             // socket of an ssh agent, "" for none
 	Dial        func(ctx context.Context, network, addr string) (net.Conn, error)
 	TempDir     string        // holds texts of more than 1 MiB while they are read; "" is the system's
 	IdleTimeout time.Duration // without a byte from the server, which may be computing; 0 is 5 minutes
@@ -35,12 +37,14 @@ type Options struct {
 // Session is one connection to a server. It is used by one goroutine at a time. A context that ends during a call closes
 // the connection, and so does every error but one that the server itself answered.
 type Session struct {
-	opt    Options
-	conn   net.Conn
-	wire   *wire
-	info   origin.Info
-	spool  spool
-	broken bool
+	opt     Options
+	conn    link
+	tunnel  *tunnel // conn of an svn+ssh address, else nil
+	wire    *wire
+	info    origin.Info
+	spool   spool
+	noRange bool // it does not know replay-range
+	broken  bool
 }
 
 var _ connection = (*Session)(nil)
@@ -61,20 +65,32 @@ func Dial(ctx context.Context, opt Options) (*Session, error) {
 		opt.Log = slog.New(slog.DiscardHandler)
 	}
 	s := &Session{opt: opt, spool: spool{dir: opt.TempDir}}
-	if address.Scheme != "svn" || address.Hostname() == "" {
-		return nil, gantry.Errorf(gantry.Invalid, "svn.Dial", "%s is not an address of the form svn://host/path", &address)
+	if address.Scheme != "svn" && address.Scheme != "svn+ssh" || address.Hostname() == "" {
+		return nil, gantry.Errorf(gantry.Invalid, "svn.Dial", "%s is not an address of the form svn://host/path or svn+ssh://host/path", &address)
 	}
-	conn, err := opt.Dial(ctx, "tcp", net.JoinHostPort(address.Hostname(), cmp.Or(address.Port(), defaultPort)))
-	if err != nil {
+	if err := s.dial(ctx); err != nil {
 		return nil, s.dialError(ctx, err)
 	}
-	s.conn = conn
-	s.wire = newWire(timedConn{conn, opt.IdleTimeout})
+	s.wire = newWire(timedConn{s.conn, opt.IdleTimeout})
 	if err := s.do(ctx, "svn.Dial", s.begin); err != nil {
 		_ = s.Close()
 		return nil, err
 	}
 	return s, nil
+}
+
+func (s *Session) dial(ctx context.Context) (err error) {
+	if s.opt.URL.Scheme == "svn" {
+		s.conn, err = s.opt.Dial(ctx, "tcp", net.JoinHostPort(s.opt.URL.Hostname(), cmp.Or(s.opt.URL.Port(), defaultPort)))
+		return err
+	}
+	if s.tunnel, err = openTunnel(ctx, s.opt); err != nil {
+		return err
+	}
+	s.conn = s.tunnel
+	s.info.HostKey = s.tunnel.client.HostKey
+	s.opt.HostKeys = []string{s.info.HostKey} // that further connections must show, too
+	return nil
 }
 
 // dialError keeps what the dialer refused by policy, and makes the rest worth another try.
@@ -84,6 +100,8 @@ func (s *Session) dialError(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil, errors.As(err, &refused):
 		return err
+	case errors.Is(err, origin.ErrAuthRequired), errors.Is(err, origin.ErrAuthFailed):
+		return gantry.Errorf(gantry.Unauthenticated, "svn.Dial", "%s: %w", s.opt.URL, err)
 	case errors.As(err, &dns) && dns.IsNotFound:
 		return gantry.Errorf(gantry.NotFound, "svn.Dial", "%s: %w: there is no such host", s.opt.URL, origin.ErrNotFound)
 	}
@@ -107,8 +125,9 @@ func (s *Session) hangUp() {
 
 func (s *Session) clone(ctx context.Context) (connection, error) { return Dial(ctx, s.opt) }
 
-// worthwhile connections: a server works for each of them on a core of its own.
-func (s *Session) worthwhile() int { return 2 }
+// worthwhile connections: a server works for each of them on a core of its own. On two cores, which server and reader
+// shared, three read 5,000 revisions in two thirds of the time that one took, and four in no less.
+func (s *Session) worthwhile() int { return 3 }
 
 // CheckPath tells what is at a path, relative to Info().Path, in a revision.
 func (s *Session) CheckPath(ctx context.Context, path string, rev int64) (kind Kind, err error) {
@@ -186,6 +205,12 @@ func (s *Session) begin() error {
 }
 
 func (s *Session) greet() error {
+	if s.tunnel != nil {
+		if err := s.wire.skipNoise(); err != nil {
+			return err
+		}
+		s.tunnel.runs = true
+	}
 	err := s.response(func() error {
 		oldest, err := s.wire.number()
 		if err != nil {

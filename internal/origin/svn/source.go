@@ -54,10 +54,10 @@ func Open(ctx context.Context, opt Options) (*Source, error) {
 
 func connect(ctx context.Context, opt Options) (connection, error) {
 	switch opt.URL.Scheme {
-	case "svn":
+	case "svn", "svn+ssh":
 		return Dial(ctx, opt)
 	}
-	return nil, gantry.Errorf(gantry.Invalid, "svn.Open", "Subversion cannot be read over %s by this version of Gantry; svn:// addresses and dump files can", opt.URL.Scheme)
+	return nil, gantry.Errorf(gantry.Invalid, "svn.Open", "Subversion cannot be read over %s by this version of Gantry; svn:// and svn+ssh:// addresses and dump files can", opt.URL.Scheme)
 }
 
 // Info implements origin.PathSource.

@@ -2,6 +2,7 @@ package svn
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -20,6 +21,10 @@ const (
 	maxToken   = 256
 	maxText    = 16 << 10  // bytes of a message, a mechanism's challenge, an address
 	wireBuffer = 256 << 10 // bytes
+	maxNoise   = 64 << 10  // bytes before a greeting
+
+	greeting        = "( success ( "
+	greetingRefused = "( failure ("
 )
 
 // malformed is an item that the protocol does not allow where it came.
@@ -41,6 +46,21 @@ type wire struct {
 
 func newWire(rw io.ReadWriter) *wire {
 	return &wire{r: bufio.NewReaderSize(rw, wireBuffer), w: rw}
+}
+
+// skipNoise passes over what login scripts say before the server greets.
+func (w *wire) skipNoise() error {
+	for range maxNoise {
+		b, err := w.r.Peek(len(greeting))
+		if err != nil {
+			return err
+		}
+		if string(b) == greeting || bytes.HasPrefix(b, []byte(greetingRefused)) {
+			return nil
+		}
+		_, _ = w.r.Discard(1)
+	}
+	return malformed("it talks without greeting")
 }
 
 // send writes items that are already in the form of the protocol; %s of an item takes the result of str.
@@ -368,9 +388,16 @@ func addPropSize(size int64, p origin.Prop) (int64, error) {
 	return size, nil
 }
 
+// link carries a session.
+type link interface {
+	io.ReadWriteCloser
+	SetReadDeadline(time.Time) error
+	SetWriteDeadline(time.Time) error
+}
+
 // timedConn ends a connection that is silent for too long, and makes every fault of it an origin.ErrTemporary.
 type timedConn struct {
-	net.Conn
+	link
 	idle time.Duration
 }
 
@@ -378,7 +405,7 @@ func (c timedConn) Read(p []byte) (int, error) {
 	if err := c.SetReadDeadline(time.Now().Add(c.idle)); err != nil {
 		return 0, c.fault(err)
 	}
-	n, err := c.Conn.Read(p)
+	n, err := c.link.Read(p)
 	return n, c.fault(err)
 }
 
@@ -386,15 +413,18 @@ func (c timedConn) Write(p []byte) (int, error) {
 	if err := c.SetWriteDeadline(time.Now().Add(c.idle)); err != nil {
 		return 0, c.fault(err)
 	}
-	n, err := c.Conn.Write(p)
+	n, err := c.link.Write(p)
 	return n, c.fault(err)
 }
 
 func (c timedConn) fault(err error) error {
 	var timeout net.Error
+	var answer *failure
 	switch {
 	case err == nil:
 		return nil
+	case errors.As(err, &answer):
+		return err
 	case errors.Is(err, io.EOF):
 		return fmt.Errorf("%w: the server closed it", origin.ErrTemporary)
 	case errors.As(err, &timeout) && timeout.Timeout():
