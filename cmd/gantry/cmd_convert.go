@@ -11,8 +11,8 @@ import (
 const convertHelp = `Convert a repository into a new bare Git repository at DIR, without a server.
 
 ORIGIN is the address of a Git or Subversion repository, or a file: a Subversion dump (formats 2 and 3; plain, gzip or
-zstd) or a Git bundle. DIR appears when it is complete. An interrupted conversion is kept in DIR.partial: the same
-command goes on where it stopped.
+zstd) or a Git bundle. The origin - is a dump on standard input. DIR appears when it is complete. An interrupted
+conversion is kept in DIR.partial: the same command goes on where it stopped.
 
 --authors names a CSV file with the columns remote_id,remote_name,email,name. Authors that are not in it keep the
 identity that the origin gives them.
@@ -36,12 +36,15 @@ func newConvert(con console) *cobra.Command {
 		Long:  convertHelp,
 		Args:  exactArgs("ORIGIN", "DIR"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			job.origin, job.dir = args[0], args[1]
+			job.origin, job.dir, job.stdin = args[0], args[1], con.in
 			if vcs != "" {
 				var ok bool
 				if job.vcs, ok = gantry.ParseVCS(vcs); !ok {
 					return usagef("--vcs: %q is none of git, subversion, mercurial and tfvc", vcs)
 				}
+			}
+			if job.origin == "-" && (passwordStdin || job.vcs != "" && job.vcs != gantry.Subversion) {
+				return usagef("%q reads a Subversion dump from standard input: --password-stdin and another --vcs do not go with it", job.origin)
 			}
 			if passwordStdin {
 				if job.password, err = readPassword(con.in); err != nil {

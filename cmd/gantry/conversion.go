@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -25,6 +26,7 @@ import (
 // conversion is one run of "gantry convert".
 type conversion struct {
 	origin, dir               string
+	stdin                     io.Reader  // the origin when it is "-"
 	vcs                       gantry.VCS // "" to find out
 	username, password        string
 	authors, project, mapFile string
@@ -145,6 +147,9 @@ func (c *conversion) choose(ctx context.Context, lifted lift.Lift) error {
 
 // locate finds out what and where the origin is.
 func (c *conversion) locate(ctx context.Context, out *egress.Egress) (lift.Origin, error) {
+	if c.origin == "-" {
+		return lift.Origin{VCS: gantry.Subversion, Stream: c.stdin}, nil
+	}
 	if info, err := os.Stat(c.origin); err == nil {
 		if info.IsDir() {
 			return lift.Origin{}, gantry.Errorf(gantry.Invalid, "convert", "%s is a directory: give its address, or make a file of it with \"svnadmin dump\" or \"git bundle create\"", c.origin)

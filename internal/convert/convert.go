@@ -61,8 +61,11 @@ type Conversion struct {
 	log     *history.Log
 	applier *applier
 
-	state   State // last committed
-	due     time.Time
+	state State // last committed
+	due   time.Time
+
+	headUnknown bool // what is being read has no known end
+
 	next    int64 // the rest is what was read since
 	counts  Counts
 	authors *history.Authors

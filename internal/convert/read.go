@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"gantry"
@@ -36,10 +37,14 @@ func (c *Conversion) Read(ctx context.Context, src origin.PathSource) error {
 			info.UUID, info.Path, c.next-1, c.state.UUID, c.state.Path)
 	}
 	c.state.HostKey = info.HostKey
+	last := info.Head
+	if c.headUnknown = last == origin.UnknownHead; c.headUnknown {
+		last = math.MaxInt64
+	}
 	c.state.Head = max(info.Head, c.next-1)
 	c.due = time.Now().Add(firstCheckpoint)
-	c.report(Progress{Phase: Reading, Done: c.next - 1, Total: c.state.Head, Bytes: c.counts.Bytes})
-	err := c.readAhead(ctx, src, info.Head)
+	c.reportRead(c.next - 1)
+	err := c.readAhead(ctx, src, last)
 	if err == nil {
 		c.next = c.state.Head + 1
 		c.state.Complete = true
@@ -114,11 +119,20 @@ func (c *Conversion) step(ctx context.Context, s step) error {
 	c.large = append(c.large, record.Large...)
 	c.counts.add(c.applier.running)
 	c.next = record.Number + 1
-	c.report(Progress{Phase: Reading, Done: record.Number, Total: c.state.Head, Bytes: c.counts.Bytes})
+	c.state.Head = max(c.state.Head, record.Number)
+	c.reportRead(record.Number)
 	if err := c.checkpointIfDue(ctx); err != nil {
 		return err
 	}
 	return ctx.Err()
+}
+
+func (c *Conversion) reportRead(revision int64) {
+	p := Progress{Phase: Reading, Done: revision, Total: c.state.Head, Bytes: c.counts.Bytes}
+	if c.headUnknown {
+		p.Total = -1
+	}
+	c.report(p)
 }
 
 func (c *Conversion) checkpointIfDue(ctx context.Context) error {

@@ -22,7 +22,8 @@ type Origin struct {
 	VCS         gantry.VCS
 	Address     origin.Address
 	Credentials origin.Credentials
-	File        string // a Subversion dump or a Git bundle; then Address and Credentials are not used
+	File        string    // a Subversion dump or a Git bundle; then Address and Credentials are not used
+	Stream      io.Reader // a Subversion dump that is read once, from standard input; then nothing else is used
 }
 
 // Options of a lift.

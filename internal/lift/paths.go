@@ -45,7 +45,10 @@ func (p *paths) Read(ctx context.Context) error {
 }
 
 func (p *paths) source(ctx context.Context) (origin.PathSource, error) {
-	if p.from.File != "" {
+	switch {
+	case p.from.Stream != nil:
+		return svn.ReadDump(p.from.Stream, "from standard input")
+	case p.from.File != "":
 		return svn.OpenDump(ctx, p.from.File)
 	}
 	u, err := url.Parse(p.from.Address.String())

@@ -37,10 +37,14 @@ type Info struct {
 	UUID string // identifier of the repository, the domain of bare user names
 	Root string // address of the repository's root
 	Path string // path below the root that is being read, "" for all of it; slash-separated, no slash at the ends
-	Head int64  // newest revision
+	Head int64  // newest revision, or UnknownHead
 
 	HostKey string // that an ssh host showed, as in package sshdial
 }
+
+// UnknownHead is the Info.Head of an origin that is read to its end, which nobody knows before. Its Replay takes any last
+// revision.
+const UnknownHead = -1
 
 // PathSource reads one path-based origin. It is used by one goroutine at a time.
 type PathSource interface {

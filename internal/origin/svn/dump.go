@@ -1,6 +1,7 @@
 package svn
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"io"
@@ -10,6 +11,77 @@ import (
 	"gantry"
 	"gantry/internal/origin"
 )
+
+// Stream is a dump that is read once, as it comes. It is used by one goroutine at a time.
+type Stream struct {
+	dump Dump
+	r    *dumpReader // nil once it was read
+}
+
+var _ origin.PathSource = (*Stream)(nil)
+
+// ReadDump reads the beginning of a dump as OpenDump takes them, up to its first revision. Info().Head is
+// origin.UnknownHead, and Replay can be called once; it passes over the revisions before its first one. Name is what
+// errors call the dump.
+func ReadDump(in io.Reader, name string) (*Stream, error) {
+	s := &Stream{r: newDumpReader(name)}
+	if err := s.r.start(bufio.NewReaderSize(in, dumpBuffer)); err != nil {
+		return nil, err
+	}
+	s.dump.info = origin.Info{Root: name, Head: origin.UnknownHead}
+	if err := s.begin(); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// begin reads up to the first revision, and leaves that to Replay.
+func (s *Stream) begin() error {
+	for {
+		rec, err := s.r.next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return s.r.errorf("the dump has no revisions")
+		case err != nil:
+			return err
+		case rec.kind == recordUUID:
+			s.dump.info.UUID = rec.uuid
+		case rec.kind == recordRevision:
+			s.dump.first = rec.number
+			if s.dump.info.UUID == "" {
+				s.dump.info.UUID, err = s.r.deriveUUID(rec)
+			}
+			s.r.again = rec
+			return err
+		}
+		if err := s.r.skip(rec); err != nil {
+			return err
+		}
+	}
+}
+
+// Info implements origin.PathSource.
+func (s *Stream) Info() origin.Info { return s.dump.info }
+
+// Replay implements origin.PathSource.
+func (s *Stream) Replay(ctx context.Context, first, last int64, sink origin.Sink) error {
+	r := s.r
+	if r == nil {
+		return gantry.Errorf(gantry.Conflict, "svn.Stream", "the dump %s can be read once only", s.dump.info.Root)
+	}
+	s.r = nil
+	defer r.close()
+	return s.dump.replayFrom(ctx, r, first, last, sink)
+}
+
+// Close releases what reading took. It does not close what the dump was read from.
+func (s *Stream) Close() error {
+	if s.r != nil {
+		s.r.close()
+		s.r = nil
+	}
+	return nil
+}
 
 // Dump is a dump file. It is used by one goroutine at a time.
 type Dump struct {
@@ -70,13 +142,13 @@ func (d *Dump) scan(ctx context.Context) error {
 			}
 			if d.info.Head < 0 {
 				d.first = rec.number
-			}
-			d.info.Head = rec.number
-			if d.info.UUID == "" && rec.propLen > 0 {
-				if d.info.UUID, err = r.deriveUUID(rec); err != nil {
-					return err
+				if d.info.UUID == "" {
+					if d.info.UUID, err = r.deriveUUID(rec); err != nil {
+						return err
+					}
 				}
 			}
+			d.info.Head = rec.number
 		}
 		if err := r.skip(rec); err != nil {
 			return err
@@ -95,7 +167,11 @@ func (d *Dump) Replay(ctx context.Context, first, last int64, sink origin.Sink) 
 		return err
 	}
 	defer r.close()
-	err = d.replay(ctx, r, max(first, 1), last, &emitter{sink: sink})
+	return d.replayFrom(ctx, r, first, last, sink)
+}
+
+func (d *Dump) replayFrom(ctx context.Context, r *dumpReader, first, last int64, sink origin.Sink) error {
+	err := d.replay(ctx, r, max(first, 1), last, &emitter{sink: sink})
 	var fromSink sinkError
 	switch {
 	case errors.As(err, &fromSink):

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"net/url"
 	"os"
 	"os/exec"
@@ -262,3 +263,41 @@ type failingSink struct{ err error }
 func (s failingSink) BeginRevision(*origin.Revision) error { return nil }
 func (s failingSink) Change(*origin.Change) error          { return s.err }
 func (s failingSink) EndRevision() error                   { return nil }
+
+// A dump that is read once, as it comes, tells what its file tells, from any revision on; its UUID is the same.
+func TestReadDump(t *testing.T) {
+	t.Parallel()
+	r := svnfixture.NewStandardRepo(t)
+	anonymous := bytes.Replace(r.Dump(t), []byte("UUID: "+svnfixture.StandardUUID+"\n\n"), nil, 1)
+	for name, dump := range map[string][]byte{"texts": r.Dump(t), "deltas": r.Dump(t, "--deltas"), "no UUID": anonymous} {
+		file := openDump(t, dump)
+		s, err := ReadDump(bytes.NewReader(dump), "of a test")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := s.Info(), (origin.Info{UUID: file.Info().UUID, Root: "of a test", Head: origin.UnknownHead}); got != want {
+			t.Errorf("%s: info %+v, want %+v", name, got, want)
+		}
+		m := newModel()
+		if err := s.Replay(t.Context(), 1, math.MaxInt64, m); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(replay(t, file).told, m.told); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+		if err := s.Replay(t.Context(), 1, math.MaxInt64, m); gantry.KindOf(err) != gantry.Conflict {
+			t.Errorf("%s: a second time: %v", name, err)
+		}
+		again, err := ReadDump(bytes.NewReader(dump), "of a test")
+		if err != nil {
+			t.Fatal(err)
+		}
+		stop := errors.New("stop")
+		if err := again.Replay(t.Context(), 30, math.MaxInt64, failingSink{stop}); !errors.Is(err, stop) {
+			t.Errorf("%s: got %v", name, err)
+		}
+		if _, err := ReadDump(bytes.NewReader(dump[:40]), "of a test"); err == nil {
+			t.Error("a dump without revisions was taken")
+		}
+	}
+}

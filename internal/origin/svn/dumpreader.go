@@ -26,9 +26,10 @@ type dumpReader struct {
 	size   int64    // of plain
 	close  func()
 	name   string
-	offset int64 // in the uncompressed dump
-	rev    int64 // the revision that is being read; -1 before the first
-	begun  bool  // the format's version was seen
+	offset int64   // in the uncompressed dump
+	rev    int64   // the revision that is being read; -1 before the first
+	begun  bool    // the format's version was seen
+	again  *record // that next returns once more
 }
 
 type recordKind uint8
@@ -59,38 +60,53 @@ type record struct {
 	textSHA1  []byte
 	baseMD5   []byte
 
-	propLen    int64 // -1: no properties are told
-	textLen    int64 // -1: no text is told
-	contentLen int64 // -1: not told
-	left       int64 // bytes of content not yet read
+	propLen    int64  // -1: no properties are told
+	textLen    int64  // -1: no text is told
+	contentLen int64  // -1: not told
+	left       int64  // bytes of content not yet read
+	block      []byte // the properties, when they were read already
+}
+
+const dumpBuffer = 64 << 10 // bytes
+
+func newDumpReader(name string) *dumpReader {
+	return &dumpReader{name: name, rev: -1, close: func() {}}
 }
 
 // reader reads the dump from its beginning.
 func (d *Dump) reader() (*dumpReader, error) {
-	r := &dumpReader{name: filepath.Base(d.file.Name()), rev: -1, close: func() {}}
+	r := newDumpReader(filepath.Base(d.file.Name()))
 	if _, err := d.file.Seek(0, io.SeekStart); err != nil {
 		return nil, fmt.Errorf("svn: dump %s: %w", r.name, err)
-	}
-	raw := bufio.NewReaderSize(d.file, 64<<10)
-	content, compressed, err := origin.Inflate(raw)
-	switch {
-	case err != nil && compressed:
-		return nil, r.readError(err)
-	case err != nil:
-		return nil, fmt.Errorf("svn: dump %s: %w", r.name, err)
-	case compressed:
-		r.in, r.close = bufio.NewReaderSize(content, 128<<10), func() { _ = content.Close() } // a reader's: nothing can be lost
-		return r, nil
 	}
 	stat, err := d.file.Stat()
 	if err != nil {
 		return nil, fmt.Errorf("svn: dump %s: %w", r.name, err)
 	}
-	r.in = raw
-	if stat.Mode().IsRegular() {
+	raw := bufio.NewReaderSize(d.file, dumpBuffer)
+	if err := r.start(raw); err != nil {
+		return nil, err
+	}
+	if r.in == raw && stat.Mode().IsRegular() {
 		r.plain, r.size = d.file, stat.Size()
 	}
 	return r, nil
+}
+
+// start sees how the dump is compressed.
+func (r *dumpReader) start(raw *bufio.Reader) error {
+	content, compressed, err := origin.Inflate(raw)
+	switch {
+	case err != nil && compressed:
+		return r.readError(err)
+	case err != nil:
+		return fmt.Errorf("svn: dump %s: %w", r.name, err)
+	case compressed:
+		r.in, r.close = bufio.NewReaderSize(content, 2*dumpBuffer), func() { _ = content.Close() } // a reader's: nothing can be lost
+	default:
+		r.in = raw
+	}
+	return nil
 }
 
 // errorf says what is wrong with the dump, and where.
@@ -113,6 +129,10 @@ func (r *dumpReader) readError(err error) error {
 // next reads the header of the next record, io.EOF at the end of the dump. The content of the one before must have been
 // read or skipped.
 func (r *dumpReader) next() (*record, error) {
+	if rec := r.again; rec != nil {
+		r.again = nil
+		return rec, nil
+	}
 	rec := &record{propLen: -1, textLen: -1, contentLen: -1, copyRev: -1}
 	for first := true; ; {
 		line, err := r.line()
@@ -273,6 +293,9 @@ func (r *dumpReader) props(rec *record) ([]origin.Prop, error) {
 }
 
 func (r *dumpReader) propBlock(rec *record) ([]byte, error) {
+	if rec.block != nil {
+		return rec.block, nil
+	}
 	if rec.propLen > maxPropsBytes {
 		return nil, r.errorf("properties of %d bytes are more than the %d that Gantry reads", rec.propLen, maxPropsBytes)
 	}
@@ -283,6 +306,7 @@ func (r *dumpReader) propBlock(rec *record) ([]byte, error) {
 	if err != nil {
 		return nil, r.readError(err)
 	}
+	rec.block = block
 	return block, nil
 }
 
