@@ -61,6 +61,7 @@ func (p *paths) source(ctx context.Context) (origin.PathSource, error) {
 		HostKeys:    hostKeys(p.opt.HostKeys, p.Conversion.State().HostKey),
 		Agent:       p.opt.Agent,
 		Dial:        p.opt.Egress.DialContext,
+		HTTP:        p.opt.Egress.HTTPClient(),
 		TempDir:     p.opt.Dir,
 		Log:         p.opt.Log,
 	})

@@ -30,7 +30,7 @@ type Config struct {
 	TLS      bool              // by a certificate that Server.Client alone trusts
 	Version1 bool              // speak the protocol of servers before Subversion 1.7
 	Deflate  bool              // compress answers
-	Settings string            // further lines for the repositories' location
+	Settings string            // further lines, for the whole server
 }
 
 // Server is a running Apache.
@@ -139,6 +139,7 @@ func (c Config) text(t testing.TB, root, dir, addr string) string {
 	if c.TLS {
 		line("SSLEngine on\nSSLCertificateFile \"%s/cert.pem\"\nSSLCertificateKeyFile \"%[1]s/key.pem\"\nSSLSessionCache none", dir)
 	}
+	line("%s", c.Settings)
 	line("<Location /svn/>\nDAV svn\nSVNParentPath %q", root)
 	if c.Version1 {
 		line("SVNAdvertiseV2Protocol off")
@@ -156,7 +157,7 @@ func (c Config) text(t testing.TB, root, dir, addr string) string {
 		write(t, filepath.Join(dir, "authz"), c.Authz)
 		line("AuthzSVNAccessFile \"%s/authz\"", dir)
 	}
-	line("%s\n</Location>", c.Settings)
+	line("</Location>")
 	return conf.String()
 }
 

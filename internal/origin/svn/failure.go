@@ -13,6 +13,7 @@ import (
 
 // Codes of Subversion's errors (subversion/include/svn_error_codes.h).
 const (
+	codeNoSuchRevision   = 160006
 	codeNotFound         = 160013
 	codeNotAuthorized    = 170001
 	codeUnknownCommand   = 210001
@@ -48,6 +49,8 @@ func (f *failure) kind() gantry.Kind {
 		return gantry.NotFound
 	case errors.Is(f.meaning, origin.ErrAuthFailed), errors.Is(f.meaning, origin.ErrAuthRequired):
 		return gantry.Unauthenticated
+	case errors.Is(f.meaning, origin.ErrTemporary):
+		return gantry.Unavailable
 	}
 	return gantry.Invalid
 }
@@ -58,6 +61,8 @@ func outcome(ctx context.Context, op string, address *url.URL, cancelled bool, e
 	var fromSink sinkError
 	var protocol malformed
 	var answer *failure
+	var elsewhere *moved
+	var told *gantry.Error
 	switch {
 	case err == nil:
 		return nil
@@ -65,6 +70,10 @@ func outcome(ctx context.Context, op string, address *url.URL, cancelled bool, e
 		return fromSink.error
 	case cancelled:
 		return fmt.Errorf("%s: %s: %w", op, address, context.Cause(ctx))
+	case errors.As(err, &told):
+		return err
+	case errors.As(err, &elsewhere):
+		return gantry.Errorf(gantry.Invalid, op, "%s: %w", address, err)
 	case errors.As(err, &answer):
 		return gantry.Errorf(answer.kind(), op, "%s: %w", address, err)
 	case errors.As(err, &protocol), errors.Is(err, errRootIsFile):
@@ -97,8 +106,8 @@ func (s *Session) readFailure() error {
 		if err != nil {
 			return err
 		}
-		if f.code == 0 || f.meaning == nil && s.meaning(code) != nil {
-			f.code, f.meaning = code, s.meaning(code)
+		if f.code == 0 || f.meaning == nil && meaning(code, s.opt.Credentials) != nil {
+			f.code, f.meaning = code, meaning(code, s.opt.Credentials)
 		}
 		if len(message) > 0 {
 			f.message = strings.ToValidUTF8(string(message), "?")
@@ -114,19 +123,20 @@ func (s *Session) readFailure() error {
 	return f
 }
 
-func (s *Session) meaning(code int64) error {
+// meaning is what a code means to an import that has these credentials.
+func meaning(code int64, creds origin.Credentials) error {
 	switch {
 	case code == codeNotFound, code == codeRepositoryAbsent:
 		return origin.ErrNotFound
 	case code == codeNotAuthorized, code/1000 == codeAuthentication/1000, code/1000 == codeAuthorization/1000:
-		return s.authError()
+		return authError(creds)
 	}
 	return nil
 }
 
 // authError is what a refusal means: without credentials they are what is missing.
-func (s *Session) authError() error {
-	if s.opt.Credentials.Empty() {
+func authError(creds origin.Credentials) error {
+	if creds.Empty() {
 		return origin.ErrAuthRequired
 	}
 	return origin.ErrAuthFailed

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -24,14 +25,29 @@ const (
 
 // Options say what to read and how to reach it.
 type Options struct {
-	URL         *url.URL           // svn://host[:port]/path or svn+ssh://; user information in it is ignored
-	Credentials origin.Credentials // for svn+ssh, Password may be a private key in PEM form
-	HostKeys    []string           // keys that an ssh host may show, as in package sshdial; none: its first key is trusted and reported
-	Agent       string             // socket of an ssh agent, "" for none
-	Dial        func(ctx context.Context, network, addr string) (net.Conn, error)
-	TempDir     string        // holds texts of more than 1 MiB while they are read; "" is the system's
-	IdleTimeout time.Duration // without a byte from the server, which may be computing; 0 is 5 minutes
+	URL         *url.URL                                                          // svn, svn+ssh, http or https://host[:port]/path; user information in it is ignored
+	Credentials origin.Credentials                                                // for svn+ssh, Password may be a private key in PEM form
+	HostKeys    []string                                                          // keys that an ssh host may show, as in package sshdial; none: its first key is trusted and reported
+	Agent       string                                                            // socket of an ssh agent, "" for none
+	Dial        func(ctx context.Context, network, addr string) (net.Conn, error) // for svn and svn+ssh
+	HTTP        http.RoundTripper                                                 // for http and https
+	TempDir     string                                                            // holds texts of more than 1 MiB while they are read; "" is the system's
+	IdleTimeout time.Duration                                                     // without a byte from the server, which may be computing; 0 is 5 minutes
 	Log         *slog.Logger
+}
+
+// complete fills in what may be left out.
+func (opt Options) complete() Options {
+	address := *opt.URL
+	address.User, address.RawQuery, address.Fragment = nil, "", ""
+	opt.URL = &address
+	if opt.IdleTimeout == 0 {
+		opt.IdleTimeout = defaultIdleTimeout
+	}
+	if opt.Log == nil {
+		opt.Log = slog.New(slog.DiscardHandler)
+	}
+	return opt
 }
 
 // Session is one connection to a server. It is used by one goroutine at a time. A context that ends during a call closes
@@ -55,18 +71,10 @@ var _ connection = (*Session)(nil)
 //
 // Errors wrap origin.ErrAuthRequired, origin.ErrAuthFailed, origin.ErrNotFound or origin.ErrTemporary where they apply.
 func Dial(ctx context.Context, opt Options) (*Session, error) {
-	address := *opt.URL
-	address.User, address.RawQuery, address.Fragment = nil, "", ""
-	opt.URL = &address
-	if opt.IdleTimeout == 0 {
-		opt.IdleTimeout = defaultIdleTimeout
-	}
-	if opt.Log == nil {
-		opt.Log = slog.New(slog.DiscardHandler)
-	}
+	opt = opt.complete()
 	s := &Session{opt: opt, spool: spool{dir: opt.TempDir}}
-	if address.Scheme != "svn" && address.Scheme != "svn+ssh" || address.Hostname() == "" {
-		return nil, gantry.Errorf(gantry.Invalid, "svn.Dial", "%s is not an address of the form svn://host/path or svn+ssh://host/path", &address)
+	if opt.URL.Scheme != "svn" && opt.URL.Scheme != "svn+ssh" || opt.URL.Hostname() == "" {
+		return nil, gantry.Errorf(gantry.Invalid, "svn.Dial", "%s is not an address of the form svn://host/path or svn+ssh://host/path", opt.URL)
 	}
 	if err := s.dial(ctx); err != nil {
 		return nil, s.dialError(ctx, err)

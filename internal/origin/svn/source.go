@@ -39,7 +39,7 @@ type connection interface {
 	worthwhile() int
 }
 
-// Open connects to the repository at opt.URL, authenticates and learns what it is, as Dial does for svn://.
+// Open connects to the repository at opt.URL, authenticates and learns what it is, as Dial does.
 func Open(ctx context.Context, opt Options) (*Source, error) {
 	conn, err := connect(ctx, opt)
 	if err != nil {
@@ -56,8 +56,10 @@ func connect(ctx context.Context, opt Options) (connection, error) {
 	switch opt.URL.Scheme {
 	case "svn", "svn+ssh":
 		return Dial(ctx, opt)
+	case "http", "https":
+		return dialDAV(ctx, opt)
 	}
-	return nil, gantry.Errorf(gantry.Invalid, "svn.Open", "Subversion cannot be read over %s by this version of Gantry; svn:// and svn+ssh:// addresses and dump files can", opt.URL.Scheme)
+	return nil, gantry.Errorf(gantry.Invalid, "svn.Open", "Subversion cannot be read over %s: give an address of svn, svn+ssh, http or https, or a dump file", opt.URL.Scheme)
 }
 
 // Info implements origin.PathSource.
