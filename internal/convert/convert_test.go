@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"gantry/internal/gantrytest/davfixture"
 	"gantry/internal/gantrytest/svnfixture"
 	"gantry/internal/gantrytest/svnjudge"
 	"gantry/internal/history"
@@ -37,7 +38,7 @@ func TestTreesAreSubversions(t *testing.T) {
 			if commits != int(first.result.Commits) || commits == 0 {
 				t.Errorf("%d commits judged, %d in the result", commits, first.result.Commits)
 			}
-			for way, src := range map[string]origin.PathSource{"deltas": openDumpBytes(t, repo.Dump(t, "--deltas")), "svn": dial(t, repo, "")} {
+			for way, src := range map[string]origin.PathSource{"deltas": openDumpBytes(t, repo.Dump(t, "--deltas")), "svn": dial(t, repo, ""), "http": dialHTTP(t, repo)} {
 				c := convertFrom(t, src)
 				if !slices.Equal(c.commits, first.commits) || !slices.Equal(c.result.Refs, first.result.Refs) {
 					t.Errorf("%s: other commits than from whole texts", way)
@@ -87,6 +88,22 @@ func dial(t *testing.T, repo *svnfixture.Repo, below string) origin.PathSource {
 		Dial:    new(net.Dialer).DialContext,
 		TempDir: t.TempDir(),
 	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { src.Close() })
+	return src
+}
+
+// dialHTTP opens a repository through Apache.
+func dialHTTP(t *testing.T, repo *svnfixture.Repo) origin.PathSource {
+	t.Helper()
+	server := davfixture.Serve(t, repo.Root, davfixture.Config{})
+	address, err := url.Parse(server.URL + "/repo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	src, err := svn.Open(t.Context(), svn.Options{URL: address, HTTP: server.Client.Transport, TempDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

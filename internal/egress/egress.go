@@ -163,7 +163,7 @@ func (e *Egress) transport() *http.Transport {
 		ResponseHeaderTimeout:  headerTimeout,
 		MaxResponseHeaderBytes: 256 << 10,
 		IdleConnTimeout:        90 * time.Second,
-		MaxIdleConnsPerHost:    8,
+		MaxIdleConnsPerHost:    16, // as many as a reader of a Subversion server uses at once
 	}
 }
 

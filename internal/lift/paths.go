@@ -61,7 +61,7 @@ func (p *paths) source(ctx context.Context) (origin.PathSource, error) {
 		HostKeys:    hostKeys(p.opt.HostKeys, p.Conversion.State().HostKey),
 		Agent:       p.opt.Agent,
 		Dial:        p.opt.Egress.DialContext,
-		HTTP:        p.opt.Egress.HTTPClient(),
+		HTTP:        p.opt.Egress.HTTPClient().Transport,
 		TempDir:     p.opt.Dir,
 		Log:         p.opt.Log,
 	})

@@ -201,11 +201,12 @@ func askSVN(ctx context.Context, opt Options) finding {
 		conn, dialErr = opt.Egress.DialContext(ctx, network, address)
 		return conn, dialErr
 	}
-	session, err := svn.Dial(ctx, svn.Options{
-		URL: address, Credentials: opt.Credentials, HostKeys: opt.HostKeys, Agent: opt.Agent, Dial: dial, Log: opt.Log,
+	source, err := svn.Open(ctx, svn.Options{
+		URL: address, Credentials: opt.Credentials, HostKeys: opt.HostKeys, Agent: opt.Agent,
+		Dial: dial, HTTP: opt.Egress.HTTPClient().Transport, Log: opt.Log,
 	})
 	if err == nil {
-		_ = session.Close()
+		err = source.Close()
 	}
 	if dialErr != nil { // also of a host that does not exist, which is not "nothing"
 		return finding{answer: fault, err: err}

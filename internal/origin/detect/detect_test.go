@@ -3,7 +3,6 @@ package detect_test
 import (
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -16,6 +15,7 @@ import (
 
 	"gantry"
 	"gantry/internal/egress"
+	"gantry/internal/gantrytest/davfixture"
 	"gantry/internal/gantrytest/gitfixture"
 	"gantry/internal/gantrytest/svnfixture"
 	"gantry/internal/githelper"
@@ -51,21 +51,7 @@ func serve(t *testing.T, handler http.HandlerFunc) string {
 	return server.URL
 }
 
-// dav, mercurial and tfvc answer as recorded from Apache 2.4 with mod_dav_svn, hg 6.3 and Azure DevOps Server.
-func dav(w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodOptions {
-		http.NotFound(w, r)
-		return
-	}
-	if body, _ := io.ReadAll(r.Body); !strings.Contains(string(body), "activity-collection-set") {
-		w.WriteHeader(http.StatusBadRequest)
-		return
-	}
-	w.Header().Add("DAV", "1,2")
-	w.Header().Add("DAV", "http://subversion.tigris.org/xmlns/dav/svn/depth")
-	w.Header().Set("SVN-Youngest-Rev", "7")
-}
-
+// mercurial and tfvc answer as recorded from hg 6.3 and Azure DevOps Server.
 func mercurial(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Method == http.MethodOptions:
@@ -101,16 +87,24 @@ func TestDetect(t *testing.T) {
 	openSVN := "svn://" + svnfixture.Serve(t, filepath.Dir(repo.Dir))
 	closedSVN := "svn://" + svnfixture.Serve(t, filepath.Dir(repo.Dir), svnfixture.User{Name: "ada", Password: "secret"})
 	name := "/" + filepath.Base(repo.Dir)
+	openDAV := davfixture.Serve(t, repo.Root, davfixture.Config{}).URL
+	users := []svnfixture.User{{Name: "ada", Password: "secret"}}
+	closedDAV := davfixture.Serve(t, repo.Root, davfixture.Config{Users: users, Digest: true}).URL
+	subversion, err := url.Parse(openDAV)
+	if err != nil {
+		t.Fatal(err)
+	}
+	subversion.Path = ""
 	right := origin.Credentials{Username: "ada", Password: "secret"}
 	wrong := origin.Credentials{Username: "ada", Password: "guess"}
 	everywhere401 := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) })
 	page := serve(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>hello</html>") })
 	both := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodOptions {
-			dav(w, r)
+		if r.Method == http.MethodGet {
+			mercurial(w, r)
 			return
 		}
-		mercurial(w, r)
+		httputil.NewSingleHostReverseProxy(subversion).ServeHTTP(w, r)
 	})
 	moved := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, openGit+"/sample.git/info/refs?"+r.URL.RawQuery, http.StatusFound)
@@ -150,15 +144,19 @@ func TestDetect(t *testing.T) {
 		{"svn asks", closedSVN + name, origin.Credentials{}, "", detect.NeedsAuth, gantry.Subversion, ""},
 		{"svn refuses", closedSVN + name, wrong, "", detect.AuthFailed, gantry.Subversion, ""},
 		{"svn accepts", closedSVN + name, right, "", detect.Found, gantry.Subversion, ""},
-		{"svn over http", serve(t, dav) + "/repo", origin.Credentials{}, "", detect.Found, gantry.Subversion, ""},
+		{"svn over http", openDAV + name + "/trunk", origin.Credentials{}, "", detect.Found, gantry.Subversion, ""},
+		{"svn over http, nothing", openDAV + name + "/other", origin.Credentials{}, "", detect.Nothing, "", ""},
+		{"svn over http asks", closedDAV + name, origin.Credentials{}, gantry.Subversion, detect.NeedsAuth, gantry.Subversion, ""},
+		{"svn over http refuses", closedDAV + name, wrong, gantry.Subversion, detect.AuthFailed, gantry.Subversion, ""},
+		{"svn over http accepts", closedDAV + name, right, "", detect.Found, gantry.Subversion, ""},
 		{"mercurial", serve(t, mercurial) + "/repo", origin.Credentials{}, "", detect.Found, gantry.Mercurial, ""},
 		{"tfvc asks, below the collection", serve(t, tfvc) + "/tfs/Collection/P/_versionControl", origin.Credentials{}, "", detect.NeedsAuth, gantry.TFVC, ""},
 		{"tfvc", serve(t, tfvc) + "/tfs/Collection", right, "", detect.Found, gantry.TFVC, ""},
 		{"something asks everywhere", everywhere401 + "/x", origin.Credentials{}, "", detect.NeedsAuth, "", ""},
 		{"something refuses everywhere", everywhere401 + "/x", wrong, "", detect.AuthFailed, "", ""},
 		{"a page", page + "/", origin.Credentials{}, "", detect.Nothing, "", ""},
-		{"two systems", both + "/x", origin.Credentials{}, "", detect.Multiple, "", ""},
-		{"two systems, one asked for", both + "/x", origin.Credentials{}, gantry.Mercurial, detect.Found, gantry.Mercurial, ""},
+		{"two systems", both + "/svn/repo", origin.Credentials{}, "", detect.Multiple, "", ""},
+		{"two systems, one asked for", both + "/svn/repo", origin.Credentials{}, gantry.Mercurial, detect.Found, gantry.Mercurial, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -56,12 +56,15 @@ const (
 
 var davHeaders = []string{"SVN-Youngest-Rev", "SVN-Repository-UUID", "SVN-Repository-Root", "SVN-Me-Resource"}
 
-// askDAV sends the request by which a Subversion client begins.
+// askDAV sends the request by which a Subversion client begins, without credentials. Whoever answers like a Subversion
+// server, or asks who is there, gets to speak with the reader, which knows all ways to log in.
 func askDAV(ctx context.Context, opt Options) finding {
-	response, _, err := fetch(ctx, opt, http.MethodOptions, opt.Address.String(), davOptions)
+	stranger := opt
+	stranger.Credentials = origin.Credentials{}
+	response, _, err := fetch(ctx, stranger, http.MethodOptions, opt.Address.String(), davOptions)
 	if err == nil && response.Request.Method != http.MethodOptions && found(response, "").Host == opt.Address.Host {
 		// A redirect has made a GET of it.
-		response, _, err = fetch(ctx, opt, http.MethodOptions, found(response, "").String(), davOptions)
+		response, _, err = fetch(ctx, stranger, http.MethodOptions, found(response, "").String(), davOptions)
 	}
 	if err != nil {
 		return finding{answer: fault, err: err}
@@ -71,10 +74,14 @@ func askDAV(ctx context.Context, opt Options) finding {
 		signed = signed || response.Header.Get(name) != ""
 	}
 	switch {
-	case refused(response):
-		return finding{answer: asks, signed: signed}
-	case signed:
+	case signed && found(response, "").Host != opt.Address.Host:
 		return finding{answer: yes, address: found(response, "")}
+	case signed, refused(response) && !opt.Credentials.Empty():
+		result := askSVN(ctx, opt)
+		result.signed = signed
+		return result
+	case refused(response):
+		return finding{answer: asks}
 	}
 	return finding{answer: no}
 }

@@ -29,8 +29,8 @@ const (
 )
 
 // davSession reads a repository by HTTP from mod_dav_svn, version 2 of its protocol (notes/http-and-webdav in Subversion's
-// source) and, as far as that has it, version 1 (Subversion 1.4 to 1.6). Connections to the server are the client's;
-// between two requests none is needed.
+// source) and, as far as that has it, version 1 (Subversion 1.4 to 1.6). Connections to the server are those of
+// Options.HTTP; between two requests none is needed.
 type davSession struct {
 	*davPlace
 	login login
@@ -42,7 +42,6 @@ type davSession struct {
 // davPlace is what was learned when a repository was opened. It stays as it is, and is shared by all sessions.
 type davPlace struct {
 	opt      Options
-	client   *http.Client
 	here     string // the escaped path of the address, with a slash at its end
 	stubs    davStubs
 	features map[string]bool
@@ -65,9 +64,7 @@ func dialDAV(ctx context.Context, opt Options) (*davSession, error) {
 	if opt.URL.Hostname() == "" {
 		return nil, gantry.Errorf(gantry.Invalid, "svn.Open", "%s names no host", opt.URL)
 	}
-	client := *opt.HTTP
-	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	place := &davPlace{opt: opt, client: &client, welcome: login{creds: opt.Credentials}}
+	place := &davPlace{opt: opt, welcome: login{creds: opt.Credentials}}
 	s := place.session()
 	if err := s.do(ctx, "svn.Open", func() error { return s.begin(ctx) }); err != nil {
 		return nil, err

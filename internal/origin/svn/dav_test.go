@@ -21,7 +21,7 @@ func davOptions(t *testing.T, server *davfixture.Server, path string) Options {
 		t.Fatal(err)
 	}
 	u.Path += path
-	return Options{URL: u, HTTP: server.Client, TempDir: t.TempDir()}
+	return Options{URL: u, HTTP: server.Client.Transport, TempDir: t.TempDir()}
 }
 
 func openDAV(t *testing.T, opt Options) *Source {
@@ -223,4 +223,3 @@ func TestDAVNothingThere(t *testing.T) {
 		}
 	}
 }
-

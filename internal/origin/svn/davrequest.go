@@ -55,7 +55,7 @@ func (s *davSession) ask(ctx context.Context, r davRequest, read func(http.Heade
 			return err
 		}
 		tried := s.login.scheme != ""
-		response, err := s.client.Do(request)
+		response, err := s.opt.HTTP.RoundTrip(request)
 		if err != nil {
 			return s.fault(ctx, err)
 		}
@@ -163,10 +163,6 @@ func (b *davBody) Read(p []byte) (int, error) {
 
 // fault says what it means that a request or its answer broke.
 func (s *davSession) fault(ctx context.Context, err error) error {
-	var wrapped *url.Error
-	if errors.As(err, &wrapped) {
-		err = wrapped.Err
-	}
 	if errors.Is(context.Cause(ctx), errSilent) {
 		return fmt.Errorf("%w: the server was silent for %v", origin.ErrTemporary, s.opt.IdleTimeout)
 	}

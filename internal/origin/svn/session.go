@@ -25,15 +25,17 @@ const (
 
 // Options say what to read and how to reach it.
 type Options struct {
-	URL         *url.URL                                                          // svn, svn+ssh, http or https://host[:port]/path; user information in it is ignored
-	Credentials origin.Credentials                                                // for svn+ssh, Password may be a private key in PEM form
-	HostKeys    []string                                                          // keys that an ssh host may show, as in package sshdial; none: its first key is trusted and reported
-	Agent       string                                                            // socket of an ssh agent, "" for none
-	Dial        func(ctx context.Context, network, addr string) (net.Conn, error) // for svn and svn+ssh
-	HTTP        http.RoundTripper                                                 // for http and https
-	TempDir     string                                                            // holds texts of more than 1 MiB while they are read; "" is the system's
-	IdleTimeout time.Duration                                                     // without a byte from the server, which may be computing; 0 is 5 minutes
-	Log         *slog.Logger
+	URL         *url.URL           // of svn, svn+ssh, http or https; user information in it is ignored
+	Credentials origin.Credentials // for svn+ssh, Password may be a private key in PEM form
+	TempDir     string             // holds texts of more than 1 MiB while they are read; "" is the system's
+	IdleTimeout time.Duration      // without a byte from the server, which may be computing; 0 is 5 minutes
+
+	HTTP     http.RoundTripper                                                 // for http and https
+	Dial     func(ctx context.Context, network, addr string) (net.Conn, error) // for svn and svn+ssh
+	HostKeys []string                                                          // keys that an ssh host may show, as in package sshdial; none: its first key is trusted and reported
+	Agent    string                                                            // socket of an ssh agent, "" for none
+
+	Log *slog.Logger
 }
 
 // complete fills in what may be left out.
