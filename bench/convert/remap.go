@@ -26,7 +26,7 @@ func remap(ctx context.Context, address, work string, revisions int) (Row, error
 	if err != nil {
 		return Row{}, err
 	}
-	src, err := svn.Dial(ctx, svn.Options{URL: u, Dial: (&net.Dialer{}).DialContext, TempDir: work})
+	src, err := svn.Open(ctx, svn.Options{URL: u, Dial: (&net.Dialer{}).DialContext, TempDir: work})
 	if err != nil {
 		return Row{}, err
 	}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"strings"
 	"syscall"
 
@@ -21,12 +22,19 @@ func main() {
 	if handled, code := githelper.Main(os.Args[1:]); handled {
 		os.Exit(code) // git calls back while it fetches
 	}
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	code := run(ctx, console{os.Stdin, os.Stdout, os.Stderr}, os.Args[1:])
 	stop()
 	os.Exit(code)
 }
+
+// gcPercent makes the garbage collector run twice as often as by itself. Most of the heap of an import are texts, in which it
+// has nothing to look for: that takes a quarter of the memory away and costs less than can be measured.
+const gcPercent = 50
 
 // console is where a command reads and writes.
 type console struct {

@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"sort"
@@ -350,9 +351,12 @@ func (a *applier) newText(c *origin.Change, old history.Entry, props fileProps) 
 		return old, err
 	}
 	defer t.close()
-	checked, err := t.verify(c)
-	if err != nil {
-		return old, err
+	// It costs as much to verify a text as to store it. What is stored in vain does no harm.
+	outcome := t.verifying(c)
+	e, err := a.putText(c, t, old, props)
+	checked, refused := outcome()
+	if refused != nil || err != nil {
+		return old, errors.Join(refused, err)
 	}
 	a.running.Files++
 	a.running.Bytes += t.size
@@ -361,7 +365,12 @@ func (a *applier) newText(c *origin.Change, old history.Entry, props fileProps) 
 	} else {
 		a.running.Unchecked++
 	}
-	e := history.Entry{Mode: props.mode(t.isLink(c.Path))}
+	return e, nil
+}
+
+// putText stores a text as the content of a file.
+func (a *applier) putText(c *origin.Change, t *text, old history.Entry, props fileProps) (e history.Entry, err error) {
+	e.Mode = props.mode(t.isLink(c.Path))
 	if e.Mode == pack.ModeLink {
 		e.ID, err = a.store.Put(pack.Blob, t.data[len(linkPrefix):])
 		return e, err

@@ -109,6 +109,28 @@ func (t *text) verify(c *origin.Change) (checked bool, err error) {
 	return c.MD5 != nil || c.SHA1 != nil, nil
 }
 
+// aside is the size in bytes from which on a text is worth another goroutine.
+const aside = 16 << 10
+
+// verifying is verify beside what else is done with the text. The outcome must be asked for before the next text is read.
+func (t *text) verifying(c *origin.Change) (outcome func() (checked bool, err error)) {
+	var checked bool
+	var err error
+	if t.size < aside {
+		checked, err = t.verify(c)
+		return func() (bool, error) { return checked, err }
+	}
+	done := make(chan struct{})
+	go func() {
+		checked, err = t.verify(c)
+		close(done)
+	}()
+	return func() (bool, error) {
+		<-done
+		return checked, err
+	}
+}
+
 // isLink reports whether the text of a special file is a symbolic link that Git can hold. Git refuses a link in the
 // place of .gitmodules.
 func (t *text) isLink(path string) bool {
