@@ -76,7 +76,7 @@ func outcome(ctx context.Context, op string, address *url.URL, cancelled bool, e
 		return gantry.Errorf(gantry.Invalid, op, "%s: %w", address, err)
 	case errors.As(err, &answer):
 		return gantry.Errorf(answer.kind(), op, "%s: %w", address, err)
-	case errors.As(err, &protocol), errors.Is(err, errRootIsFile):
+	case errors.As(err, &protocol), errors.Is(err, errRootIsFile), errors.Is(err, errTooManyChanges):
 		return gantry.Errorf(gantry.Invalid, op, "%s: %w", address, err)
 	case errors.Is(err, origin.ErrTemporary):
 		return gantry.Errorf(gantry.Unavailable, op, "%s: %w", address, err)
@@ -93,8 +93,13 @@ func answered(err error, code int64) bool {
 // readFailure reads the rest of a failure after its word and returns it: a chain of errors, outermost first. The
 // innermost message tells most, and the first code that means something to an import says what the failure is.
 func (s *Session) readFailure() error {
+	const most = 1000 // errors that led to each other
 	f := &failure{message: "an error without a description"}
+	chain := 0
 	err := s.wire.each(func() error {
+		if chain++; chain > most {
+			return malformed("its errors have no end")
+		}
 		if err := s.wire.open(); err != nil {
 			return err
 		}

@@ -107,7 +107,11 @@ func (s *Session) edit(rev *origin.Revision, sink origin.Sink) error {
 	if err := e.out.begin(rev); err != nil {
 		return err
 	}
-	for !e.finished {
+	const most = 64 << 20 // commands; parts of a text are some
+	for n := 0; !e.finished; n++ {
+		if n == most {
+			return malformed("the edits of a revision have no end")
+		}
 		if err := e.command(); err != nil {
 			return err
 		}

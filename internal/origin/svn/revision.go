@@ -18,6 +18,7 @@ const (
 	maxDepth      = 2000     // directories in each other
 	maxPropName   = 64 << 10 // bytes
 	maxPropsBytes = 64 << 20 // names and values of one node or revision
+	maxChanges    = 2 << 20  // of one revision
 )
 
 // newRevision tells the properties that everybody has from the others. A date that cannot be read stays among the others.
@@ -71,12 +72,14 @@ func cleanPath(path string) (string, error) {
 type emitter struct {
 	sink    origin.Sink
 	deleted *origin.Change // held back until it is known what follows
+	changes int            // of the running revision
 }
 
 // sinkError is an error of the sink, on its way through a reader, which returns it as it was.
 type sinkError struct{ error }
 
 func (e *emitter) begin(rev *origin.Revision) error {
+	e.changes = 0
 	if err := e.sink.BeginRevision(rev); err != nil {
 		return sinkError{err}
 	}
@@ -84,6 +87,9 @@ func (e *emitter) begin(rev *origin.Revision) error {
 }
 
 func (e *emitter) change(c *origin.Change) error {
+	if e.changes++; e.changes > maxChanges {
+		return errTooManyChanges
+	}
 	if e.deleted != nil && c.Action == origin.Add && c.Path == e.deleted.Path {
 		c.Action, e.deleted = origin.Replace, nil
 	}
@@ -117,6 +123,8 @@ func (e *emitter) send(c *origin.Change) error {
 	}
 	return nil
 }
+
+var errTooManyChanges = fmt.Errorf("a revision has more than the %d changes that Gantry reads", maxChanges)
 
 var errRootIsFile = errors.New("what is imported was a file in this revision; import the directory that held it")
 

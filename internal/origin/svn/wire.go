@@ -16,8 +16,9 @@ import (
 )
 
 const (
-	maxWord    = 31 // the protocol's own bound
-	maxNesting = 64 // lists in each other
+	maxWord    = 31       // the protocol's own bound
+	maxNesting = 64       // lists in each other
+	maxPassed  = 64 << 10 // items that are not known, and pieces of white space, in a row
 	maxToken   = 256
 	maxText    = 16 << 10  // bytes of a message, a mechanism's challenge, an address
 	wireBuffer = 256 << 10 // bytes
@@ -76,7 +77,7 @@ func str(s string) string { return strconv.Itoa(len(s)) + ":" + s }
 
 // peek returns the first byte of the next item.
 func (w *wire) peek() (byte, error) {
-	for {
+	for range maxPassed {
 		c, err := w.r.ReadByte()
 		if err != nil {
 			return 0, err
@@ -85,6 +86,7 @@ func (w *wire) peek() (byte, error) {
 			return c, w.r.UnreadByte()
 		}
 	}
+	return 0, malformed("white space comes without end")
 }
 
 func isSpace(c byte) bool { return c == ' ' || c == '\n' }
@@ -123,7 +125,11 @@ func (w *wire) more() (bool, error) {
 
 // close takes the end of a list, with all items before it.
 func (w *wire) close() error {
+	passed := 0
 	for depth := 1; depth > 0; {
+		if passed++; passed > maxPassed {
+			return malformed("a list has no end")
+		}
 		c, err := w.peek()
 		switch {
 		case err != nil:
@@ -278,6 +284,9 @@ func (w *wire) skipNumberOrString() error {
 	}
 	if end != ':' {
 		return malformedf("%q is in a number", end)
+	}
+	if n > maxPropsBytes {
+		return malformedf("a string of %d bytes came that nobody asked for", n)
 	}
 	if _, err := io.CopyN(io.Discard, w.r, n); err != nil {
 		return err
