@@ -83,7 +83,7 @@ func (c *Conversion) reportOn(m *history.Mapping) (Report, error) {
 	}
 	r.addFindings(m)
 	for _, tip := range m.Tips {
-		r.Heads = append(r.Heads, Head{Ref: tip.Ref, Commit: tip.Commit.String(), Tree: tip.Node.Tree.String()})
+		r.Heads = append(r.Heads, Head{Ref: tip.Ref, Commit: tip.Commit.String(), Tree: tip.Tree.String()})
 		if !strings.HasPrefix(tip.Ref, "refs/heads/") {
 			continue
 		}
@@ -111,6 +111,11 @@ func (r *Report) addFindings(m *history.Mapping) {
 		}
 		r.CherryPicks = append(r.CherryPicks, CherryPick{
 			Commit: commit, Path: shown(f.Path), Revision: f.Revision, Source: shown(f.Source), Revisions: f.Revisions,
+		})
+	}
+	for _, f := range m.Externals {
+		r.Externals = append(r.Externals, External{
+			Path: shown(f.Path), Definition: shown(f.Definition), Branch: shown(f.Branch), Revision: f.Revision,
 		})
 	}
 	for _, f := range m.Sources {

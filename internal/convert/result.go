@@ -38,6 +38,7 @@ type Report struct {
 	Layout      string       `json:"layout,omitempty"`       // what was decided, in the rule language
 	Merges      []Merge      `json:"merges,omitempty"`       // commits that got further parents
 	CherryPicks []CherryPick `json:"cherry_picks,omitempty"` // commits that took only some revisions of another branch
+	Externals   []External   `json:"externals,omitempty"`    // svn:externals that are no submodules, when these were asked for
 	Sources     []Source     `json:"sources,omitempty"`      // branches that were copied together from several places
 	Outside     []Outside    `json:"outside,omitempty"`      // what lay outside of every branch
 	Hidden      []string     `json:"hidden,omitempty"`       // paths that the origin did not show
@@ -69,6 +70,14 @@ type CherryPick struct {
 	Revision  int64  `json:"revision"`
 	Source    string `json:"source"`    // where they come from, at the origin
 	Revisions string `json:"revisions"` // as svn:mergeinfo writes them: "3,5-7"
+}
+
+// External is a line of svn:externals that could not become a submodule.
+type External struct {
+	Path       string `json:"path"` // of the directory that has it, below its branch
+	Definition string `json:"definition"`
+	Branch     string `json:"branch"`   // the first that had it, at the origin
+	Revision   int64  `json:"revision"` // since when
 }
 
 // Source is the choice among several places that a branch was copied together from.

@@ -45,7 +45,8 @@ type Ref struct {
 type Tip struct {
 	Ref    string
 	Commit pack.ID
-	Node   Node // the branch at the origin, as it was last
+	Tree   pack.ID // of the commit
+	Node   Node    // the branch at the origin, as it was last
 }
 
 // HeldFile is a large file that the result holds, or holds no more when Ref is empty.
@@ -71,6 +72,7 @@ type Mapping struct {
 	Merges      []Merge      // in the order of their commits, at most MaxFindings
 	CherryPicks []CherryPick // in the order of their commits, at most MaxFindings
 	Malformed   int64        // parts of svn:mergeinfo that make no sense
+	Externals   []External   // those that are no submodules, in the order of the revisions, at most MaxFindings
 	Sources     []Source     // in the order of the revisions
 	Outside     []Outside    // in the order of the paths
 }
@@ -86,7 +88,7 @@ func Map(ctx context.Context, log *Log, store *pack.Store, opt MapOptions) (*Map
 		return nil, err
 	}
 	m := &mapper{
-		store: store, opt: opt, layout: survey.layout(opt.Root), merges: newMerges(),
+		store: store, opt: opt, layout: survey.layout(opt.Root), merges: newMerges(), dress: newDresser(store, opt.Dress),
 		alive: map[string]*life{}, further: map[index][]index{}, outside: copies{}, lives: map[string][]*life{}, identities: map[string]Identity{},
 	}
 	if _, err := store.Put(pack.Tree, nil); err != nil { // a branch may be empty
@@ -117,6 +119,7 @@ type mapper struct {
 	commits []commit
 	further map[index][]index // parents of commits after their first: what was merged
 	merges  merges
+	dress   dresser
 	large   []heldFile
 
 	root       Node  // of the last revision
@@ -391,7 +394,11 @@ func (m *mapper) commit(r *Record, b *life) error {
 	if err != nil {
 		return err
 	}
-	if tip != none && m.commits[tip].tree == b.node.Tree && len(merge.sources) == 0 && !m.opt.KeepEmpty {
+	tree, err := m.dressed(r, b)
+	if err != nil {
+		return err
+	}
+	if tip != none && m.commits[tip].tree == tree && len(merge.sources) == 0 && !m.opt.KeepEmpty {
 		return m.picked(r, b, merge, pack.Zero)
 	}
 	var parents []pack.ID
@@ -401,12 +408,12 @@ func (m *mapper) commit(r *Record, b *life) error {
 	for _, s := range merge.sources {
 		parents = append(parents, m.commits[s.commit()].id)
 	}
-	id, err := m.store.Put(pack.Commit, encodeCommit(&m.buf, b.node.Tree, parents, m.signature(r), gitMessage(r.Message)))
+	id, err := m.store.Put(pack.Commit, encodeCommit(&m.buf, tree, parents, m.signature(r), m.message(r, b)))
 	if err != nil {
 		return err
 	}
 	b.own = append(b.own, ownCommit{r.Number, index(len(m.commits))})
-	m.commits = append(m.commits, commit{id: id, tree: b.node.Tree, branch: b, parent: tip})
+	m.commits = append(m.commits, commit{id: id, tree: tree, branch: b, parent: tip})
 	m.join(r, b, merge)
 	if err := m.picked(r, b, merge, id); err != nil {
 		return err

@@ -22,7 +22,7 @@ const (
 func (m *mapper) finish() (*Mapping, error) {
 	f := &finisher{mapper: m, names: newRefNames(), newest: none, result: &Mapping{
 		Commits: int64(len(m.commits)), Unmapped: m.unmapped,
-		Merges: m.merges.found, CherryPicks: m.merges.picks, Malformed: m.merges.malformed,
+		Merges: m.merges.found, CherryPicks: m.merges.picks, Malformed: m.merges.malformed, Externals: m.dress.modules.left,
 	}}
 	for _, b := range m.below("") {
 		if err := f.living(b); err != nil {
@@ -136,7 +136,7 @@ func (f *finisher) dead(b *life) error {
 // point makes a ref, and the owner of all commits that no ref before it reaches.
 func (f *finisher) point(ref string, b *life, id pack.ID) {
 	f.result.Refs = append(f.result.Refs, Ref{Name: ref, ID: id})
-	f.result.Tips = append(f.result.Tips, Tip{Ref: ref, Commit: f.commits[b.tip()].id, Node: b.node})
+	f.result.Tips = append(f.result.Tips, Tip{Ref: ref, Commit: f.commits[b.tip()].id, Tree: f.commits[b.tip()].tree, Node: b.node})
 	f.own(b.tip(), int32(len(f.result.Refs)))
 }
 
