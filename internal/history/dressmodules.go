@@ -90,7 +90,7 @@ func (m *mapper) submodule(r *Record, b *life, e external) (target string, commi
 		return "", pack.Zero, false
 	}
 	target = path.Join(e.dir, parsed.target)
-	if !isModulePath(target) {
+	if !isModulePath(parsed.target) || !isModulePath(target) {
 		return "", pack.Zero, false
 	}
 	peg := r.Number
@@ -114,7 +114,7 @@ func (m *mapper) submodule(r *Record, b *life, e external) (target string, commi
 
 // isModulePath accepts what can be a place of a submodule without any escaping.
 func isModulePath(p string) bool {
-	if p == "" || p[0] == '-' || p != path.Clean(p) {
+	if p == "" || p[0] == '-' || p[0] == '/' || p != path.Clean(p) {
 		return false
 	}
 	for name := range strings.SplitSeq(p, "/") {
@@ -122,7 +122,7 @@ func isModulePath(p string) bool {
 			return false
 		}
 	}
-	return !strings.ContainsFunc(p, func(c rune) bool { return c < ' ' || c == 0x7f || c == '\ufffd' || c == '"' || c == '\\' || c > 0x7f })
+	return !strings.ContainsFunc(p, func(c rune) bool { return c < ' ' || c >= 0x7f || c == '"' || c == '\\' })
 }
 
 // externals lists the externals below a directory by its side, in order.
