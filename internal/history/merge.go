@@ -34,13 +34,13 @@ type lineage struct {
 	states  []infoState         // of its root, in the order of their revisions
 	joins   []join              // in the order of the commits
 	sources map[*life][]counted // what joins came from
-	pending []*life             // sources of which some revisions are in, but not all
 }
 
-// infoState is the mergeinfo of a branch from a revision on: the blob of its root's kept properties.
+// infoState is the mergeinfo of a branch from a revision on.
 type infoState struct {
 	revision int64
-	props    pack.ID
+	props    pack.ID // the blob of its root's kept properties
+	pending  []*life // sources of which some revisions are named, and not all are in
 }
 
 // join says that from the branch's n-th own commit on the first upto own commits of a source are among its ancestors.
@@ -136,40 +136,42 @@ func (m *mapper) merge(r *Record, b *life) (merging, error) {
 	if !known && b.copied.branch != nil {
 		before, known = b.copied.branch.merged.state(b.copied.revision)
 	}
-	if len(b.merged.states) == 0 || before != props {
-		b.merged.states = append(b.merged.states, infoState{r.Number, props})
+	now := infoState{r.Number, props, before.pending}
+	if known {
+		if merge.info, err = m.mergeinfo(props); err != nil {
+			return merging{}, err
+		}
 	}
-	if !known {
-		return merging{}, nil
+	if known && before.props != props {
+		older, err := m.mergeinfo(before.props)
+		if err != nil {
+			return merging{}, err
+		}
+		var malformed int64
+		merge.added, malformed = merge.info.since(older)
+		m.merges.malformed += malformed
+		if b.tip() != none {
+			merge.sources, now.pending = m.complete(r, b, merge, before.pending)
+		}
 	}
-	if merge.info, err = m.mergeinfo(props); err != nil || before == props {
-		return merge, err
-	}
-	older, err := m.mergeinfo(before)
-	if err != nil {
-		return merging{}, err
-	}
-	var malformed int64
-	merge.added, malformed = merge.info.since(older)
-	m.merges.malformed += malformed
-	if b.tip() != none {
-		merge.sources = m.complete(r, b, merge)
+	if len(b.merged.states) == 0 || before.props != props {
+		b.merged.states = append(b.merged.states, now)
 	}
 	return merge, nil
 }
 
-// state returns the blob of the root's properties as of a revision.
-func (l *lineage) state(revision int64) (props pack.ID, known bool) {
+// state returns the mergeinfo as of a revision.
+func (l *lineage) state(revision int64) (state infoState, known bool) {
 	i := sort.Search(len(l.states), func(i int) bool { return l.states[i].revision > revision })
 	if i == 0 {
-		return pack.Zero, false
+		return infoState{}, false
 	}
-	return l.states[i-1].props, true
+	return l.states[i-1], true
 }
 
-// complete returns the sources of which all is in now and was not before.
-func (m *mapper) complete(r *Record, b *life, merge merging) []source {
-	candidates := b.merged.pending
+// complete returns the sources of which all is in now and was not before, and those that are still pending.
+func (m *mapper) complete(r *Record, b *life, merge merging, candidates []*life) (sources []source, pending []*life) {
+	candidates = slices.Clone(candidates)
 	for _, a := range merge.added {
 		for _, other := range m.named(a) {
 			if !slices.Contains(candidates, other) {
@@ -177,8 +179,6 @@ func (m *mapper) complete(r *Record, b *life, merge merging) []source {
 			}
 		}
 	}
-	b.merged.pending = nil
-	var sources []source
 	for _, other := range candidates {
 		had := m.has(b, len(b.own), other)
 		s, all := m.reached(r, b, other, merge.info)
@@ -186,7 +186,7 @@ func (m *mapper) complete(r *Record, b *life, merge merging) []source {
 			sources = append(sources, s)
 		}
 		if !all {
-			b.merged.pending = append(b.merged.pending, other)
+			pending = append(pending, other)
 		}
 	}
 	slices.SortFunc(sources, func(s, t source) int {
@@ -194,7 +194,7 @@ func (m *mapper) complete(r *Record, b *life, merge merging) []source {
 	})
 	return slices.DeleteFunc(slices.Clone(sources), func(s source) bool {
 		return slices.ContainsFunc(sources, func(t source) bool { return t.branch != s.branch && m.has(t.branch, t.upto, s.branch) >= s.upto })
-	})
+	}), pending
 }
 
 // named returns the branches whose root is the path of an addition, in one of its revisions.

@@ -58,8 +58,8 @@ func (p *picking) add(a addition) error {
 	}
 	left := a.revisions
 	for _, s := range p.sources {
-		props, _ := s.branch.merged.state(s.revision())
-		info, err := p.mergeinfo(props)
+		state, _ := s.branch.merged.state(s.revision())
+		info, err := p.mergeinfo(state.props)
 		if err != nil {
 			return err
 		}
