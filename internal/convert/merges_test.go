@@ -220,3 +220,22 @@ func TestMerges(t *testing.T) {
 		})
 	}
 }
+
+// Mergeinfo names paths from the repository's root, also when only a part of the repository is read or converted.
+func TestMergesOfPart(t *testing.T) {
+	t.Parallel()
+	h := NewHistory(mapUUID)
+	h.Commit("a", "1", Mkdir("p"), Mkdir("p/trunk"), Put("p/trunk/f", "1"), Mkdir("p/branches"), Mkdir("q"), Mkdir("q/trunk"), Put("q/trunk/g", "1"))
+	h.Commit("a", "2", CopyDir("p/trunk", 1, "p/branches/b"), Edit("p/branches/b/f", "2"))
+	h.Commit("a", "3", TouchDir("p/trunk").With("svn:mergeinfo", "/p/branches/b:2\n/q/trunk:1\n/trunk:1-2"))
+	repo := NewRepo(t)
+	repo.Load(t, h.Bytes())
+	read := convertFrom(t, dial(t, repo, "/p")).result.Report
+	if want := []string{"r3 trunk < branches/b@2", "r3 trunk ? /q/trunk:1", "r3 trunk ? /trunk:1-2"}; !slices.Equal(mergesOf(read), want) {
+		t.Errorf("reading a part finds %q, want %q", mergesOf(read), want)
+	}
+	converted := mapped(t, convertDump(t, h.Bytes()).Conversion, MapOptions{Root: "p"}).result.Report
+	if want := []string{"r3 p/trunk < p/branches/b@2", "r3 p/trunk ? q/trunk:1", "r3 p/trunk ? trunk:1-2"}; !slices.Equal(mergesOf(converted), want) {
+		t.Errorf("converting a part finds %q, want %q", mergesOf(converted), want)
+	}
+}

@@ -22,9 +22,13 @@ func (d *dresser) ignoredIn(props pack.ID) (string, error) {
 // ignoredAbove returns the lines that a branch inherits from the directories above it.
 func (d *dresser) ignoredAbove(root Node, branch string) (string, error) {
 	var lines strings.Builder
-	dir := DirEntry(root)
-	for branch != "" && dir.IsDir() {
-		own, err := ownProps(d.store, dir.Node())
+	dir := root.Side
+	for branch != "" && !dir.IsZero() {
+		side, err := Load(d.store, dir)
+		if err != nil {
+			return "", err
+		}
+		own, err := FindOwn(side)
 		if err != nil {
 			return "", err
 		}
@@ -35,9 +39,11 @@ func (d *dresser) ignoredAbove(root Node, branch string) (string, error) {
 		lines.WriteString(ignoreLines(kept, "svn:global-ignores", ""))
 		var name string
 		name, branch, _ = strings.Cut(branch, "/")
-		if dir, err = Walk(d.store, dir.Node(), name); err != nil {
+		below, err := find(side, SideDir, GitName(name))
+		if err != nil {
 			return "", err
 		}
+		dir = below.ID
 	}
 	return lines.String(), nil
 }

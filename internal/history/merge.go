@@ -12,7 +12,7 @@ import (
 )
 
 // MaxFindings is how many merges, and how many cherry-picks, a mapping lists: a hostile history has no end of them.
-const MaxFindings = 20000
+const MaxFindings = 10000
 
 // merges finds out which commits are merges. Merging is recorded revision by revision in mergeinfo; in Git a merge is a
 // parent, and says that all of it is in. So a source becomes a parent when every commit that it has and the target has
