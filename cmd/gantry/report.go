@@ -24,6 +24,9 @@ func (o *convertOutput) report(r *convert.Report, dir string) error {
 	fmt.Fprintf(w, "%s is complete: %d commits on %d branches, %d tags, %d authors, from %d revisions\n", dir, r.Commits, r.Branches, r.Tags, r.Authors, r.Revisions)
 	if r.Files > 0 {
 		fmt.Fprintf(w, "%d file versions (%s) read, %d checked against the origin's checksums\n", r.Files, formatBytes(r.Bytes), r.VerifiedTexts)
+		if r.ComparedEntries > 0 {
+			fmt.Fprintf(w, "%d files and directories agree with the origin's own listing\n", r.ComparedEntries)
+		}
 	}
 	note(w, r.UncheckedText, "file versions that the origin gives no checksum of")
 	note(w, r.Unmapped, "revisions change nothing on any branch")

@@ -22,6 +22,7 @@ type applier struct {
 	last  int64 // newest revision applied
 	large int64 // size in bytes above which a file is a large file
 
+	hidden  hidden
 	known   map[history.LargeFile]bool
 	record  history.Record // of the running revision
 	root    *dir
@@ -60,6 +61,8 @@ func newApplier(store *pack.Store, tempDir string, large int64) *applier {
 		fold:  folder{store: store, delta: delta.NewBuilder(nil, 0)},
 		large: large,
 		known: map[history.LargeFile]bool{},
+
+		hidden: hidden{roots: map[string]bool{}},
 	}
 }
 
@@ -113,7 +116,24 @@ func (a *applier) end() (*history.Record, error) {
 
 // change applies one edit.
 func (a *applier) change(c *origin.Change) error {
-	if err := a.apply(c); err != nil {
+	err := a.apply(c)
+	if m, ok := errors.AsType[*missing](err); ok {
+		explained, askErr := a.hidden.explains(m)
+		switch {
+		case askErr != nil:
+			err = askErr
+		case explained && c.Action == origin.Replace && m.path == c.Path:
+			added := *c
+			added.Action = origin.Add
+			return a.change(&added)
+		case explained:
+			if !strings.HasPrefix(c.Path+"/", m.path+"/") { // a copy of it
+				a.hidden.roots[c.Path] = true
+			}
+			return nil
+		}
+	}
+	if err != nil {
 		return fmt.Errorf("r%d: %q: %w", a.record.Number, c.Path, err)
 	}
 	return nil
@@ -170,8 +190,11 @@ func (a *applier) modify(parent *dir, name string, c *origin.Change) error {
 	if err != nil {
 		return err
 	}
-	if old.Mode == 0 || old.IsDir() != c.Dir {
-		return corrupt("it is modified and does not exist as such")
+	if old.Mode == 0 {
+		return &missing{c.Path, a.record.Number, "it is modified"}
+	}
+	if old.IsDir() != c.Dir {
+		return corrupt("it is modified and is of another kind")
 	}
 	if c.Dir {
 		d, err := a.open(c.Path)
@@ -189,7 +212,7 @@ func (a *applier) remove(parent *dir, name string, c *origin.Change) error {
 		return err
 	}
 	if old.Mode == 0 {
-		return corrupt("it is deleted and does not exist")
+		return &missing{c.Path, a.record.Number, "it is deleted"}
 	}
 	parent.remove(name, c.Path, old)
 	return nil
@@ -242,8 +265,11 @@ func (a *applier) open(path string) (*dir, error) {
 				return nil, err
 			}
 			below := strings.TrimSuffix(path[:len(path)-len(rest)], "/")
+			if e.Mode == 0 {
+				return nil, &missing{below, a.record.Number, "it is in a directory"}
+			}
 			if !e.IsDir() {
-				return nil, corrupt("there is no directory %q", below)
+				return nil, corrupt("%q is no directory", below)
 			}
 			if child, err = openDir(a.store, below, e.Node()); err != nil {
 				return nil, err
@@ -261,8 +287,12 @@ func (a *applier) source(c *origin.Change) (history.Entry, error) {
 		return history.Entry{}, corrupt("it is a copy from r%d", c.CopyRev)
 	}
 	e, err := history.Walk(a.store, a.rootAt(c.CopyRev), c.CopyPath)
-	if err == nil && (e.Mode == 0 || e.IsDir() != c.Dir) {
-		err = corrupt("it is a copy of %q as of r%d, which does not exist as such", c.CopyPath, c.CopyRev)
+	switch {
+	case err != nil:
+	case e.Mode == 0:
+		err = &missing{c.CopyPath, c.CopyRev, "it is a copy"}
+	case e.IsDir() != c.Dir:
+		err = corrupt("it is a copy of %q as of r%d, which is of another kind", c.CopyPath, c.CopyRev)
 	}
 	return e, err
 }

@@ -83,8 +83,13 @@ func TestRootThatComesBack(t *testing.T) {
 // dial opens a repository, or what is below it, through a server.
 func dial(t *testing.T, repo *svnfixture.Repo, below string) origin.PathSource {
 	t.Helper()
+	return dialAddr(t, svnfixture.Serve(t, repo.Root), below)
+}
+
+func dialAddr(t *testing.T, addr, below string) origin.PathSource {
+	t.Helper()
 	src, err := svn.Open(t.Context(), svn.Options{
-		URL:     &url.URL{Scheme: "svn", Host: svnfixture.Serve(t, repo.Root), Path: "/repo" + below},
+		URL:     &url.URL{Scheme: "svn", Host: addr, Path: "/repo" + below},
 		Dial:    new(net.Dialer).DialContext,
 		TempDir: t.TempDir(),
 	})

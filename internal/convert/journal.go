@@ -29,6 +29,9 @@ type State struct {
 	Log    []history.Segment `json:"log,omitempty"`
 	Counts Counts            `json:"counts"`
 
+	Compared int64    `json:"compared,omitempty"` // entries of the newest revision that the origin's listing agreed with
+	Hidden   []string `json:"hidden,omitempty"`   // paths that the origin did not show
+
 	Authors int `json:"authors"` // size of the author table
 
 	Fetched *Fetched `json:"fetched,omitempty"` // of a Git origin, in place of all that is about revisions

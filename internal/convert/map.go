@@ -74,9 +74,13 @@ func (c *Conversion) reportOn(m *history.Mapping) (Report, error) {
 		Bytes:         c.counts.Bytes,
 		VerifiedTexts: c.counts.Verified,
 		UncheckedText: c.counts.Unchecked,
-		RenamedPaths:  c.counts.Renamed,
-		Unmapped:      m.Unmapped,
-		Malformed:     m.Malformed,
+
+		ComparedEntries: c.state.Compared,
+		Hidden:          c.state.Hidden,
+
+		RenamedPaths: c.counts.Renamed,
+		Unmapped:     m.Unmapped,
+		Malformed:    m.Malformed,
 	}
 	for _, rename := range m.Renames {
 		r.Renamed = append(r.Renamed, Rename{Path: shown(rename.Path), Ref: rename.Ref})

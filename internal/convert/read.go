@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"time"
 
 	"gantry"
@@ -44,7 +46,14 @@ func (c *Conversion) Read(ctx context.Context, src origin.PathSource) error {
 	c.state.Head = max(info.Head, c.next-1)
 	c.due = time.Now().Add(firstCheckpoint)
 	c.reportRead(c.next - 1)
+	if last >= c.next {
+		c.state.Compared = 0
+	}
+	defer c.ask(ctx, src)()
 	err := c.readAhead(ctx, src, last)
+	if lister, ok := src.(origin.Lister); ok && err == nil && c.state.Compared == 0 {
+		err = c.verify(ctx, lister)
+	}
 	if err == nil {
 		c.next = c.state.Head + 1
 		c.state.Complete = true
@@ -148,6 +157,8 @@ func (c *Conversion) checkpointIfDue(ctx context.Context) error {
 func (c *Conversion) checkpoint(ctx context.Context) error {
 	state := c.state
 	state.Next, state.Counts = c.next, c.counts
+	c.listHidden(slices.Collect(maps.Keys(c.applier.hidden.roots)))
+	state.Hidden = c.state.Hidden
 	state.Authors = len(c.authors.List())
 	news := News{Authors: c.authors.List()[c.state.Authors:], LargeFiles: c.large[c.state.LargeFiles:]}
 	state.LargeFiles += int64(len(news.LargeFiles))

@@ -28,6 +28,7 @@ type Report struct {
 	VerifiedTexts int64 `json:"verified_texts"`  // file versions that matched the origin's checksum
 	UncheckedText int64 `json:"unchecked_texts"` // file versions that the origin told no checksum of
 
+	ComparedEntries  int64    `json:"compared_entries"`    // of the newest revision, that agree with the origin's listing of it
 	Unmapped         int64    `json:"unmapped_revisions"`  // revisions with changes outside of all branches only
 	Malformed        int64    `json:"malformed_mergeinfo"` // parts of svn:mergeinfo that make no sense
 	RenamedPaths     int64    `json:"renamed_paths"`       // path components that Git cannot hold as they are

@@ -141,6 +141,43 @@ func Walk(store *pack.Store, root Node, path string) (Entry, error) {
 	return e, nil
 }
 
+// Children returns what a directory holds, by the names at the origin.
+func Children(store *pack.Store, dir Node) (map[string]Entry, error) {
+	children := map[string]Entry{}
+	tree, err := Load(store, dir.Tree)
+	if err != nil {
+		return nil, err
+	}
+	for e, err := range pack.TreeEntries(tree) {
+		if err != nil {
+			return nil, err
+		}
+		children[OriginName(string(e.Name))] = Entry{Mode: e.Mode, ID: e.ID}
+	}
+	side, err := Load(store, dir.Side)
+	if err != nil {
+		return nil, err
+	}
+	for e, err := range pack.TreeEntries(side) {
+		if err != nil {
+			return nil, err
+		}
+		kind, name := string(e.Name[:1]), OriginName(string(e.Name[1:]))
+		child, there := children[name]
+		switch {
+		case kind == SideSelf:
+			continue
+		case kind == SideDir && !there:
+			child = DirEntry(EmptyNode)
+		}
+		if e.ID != pack.EmptyTree {
+			child.Side = e.ID
+		}
+		children[name] = child
+	}
+	return children, nil
+}
+
 // EmptyDirectories counts the directories below one that Git does not hold because no file is in them.
 func EmptyDirectories(store *pack.Store, dir Node) (int64, error) {
 	side, err := Load(store, dir.Side)

@@ -58,6 +58,20 @@ type PathSource interface {
 	io.Closer
 }
 
+// Lister is a PathSource that can be asked what is there.
+type Lister interface {
+	// List tells what is in each of several directories as of a revision, in no order. What the reader may not see is
+	// left out; of a directory that it may not see the list is nil.
+	List(ctx context.Context, revision int64, dirs []string) ([][]Entry, error)
+}
+
+// Entry is one entry of a directory.
+type Entry struct {
+	Name string
+	Dir  bool
+	Size int64 // of a file's content; -1 when it is not told
+}
+
 // Revision is the head of one revision.
 type Revision struct {
 	Number  int64

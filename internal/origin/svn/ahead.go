@@ -124,12 +124,14 @@ func (a *ahead) work(ctx context.Context, group *sync.WaitGroup) {
 		began := time.Now()
 		from := sp.next
 		err := conn.Replay(ctx, sp.next, sp.last, &spanSink{a: a, span: sp})
-		pause := a.settle(sp, from, time.Since(began), err)
+		pause, leave := a.settle(sp, from, time.Since(began), err)
 		if err != nil {
 			if closeErr := conn.Close(); closeErr != nil {
 				a.log.Debug("svn: a broken connection was closed", "error", closeErr)
 			}
-			conn = nil
+			if conn = nil; leave {
+				return
+			}
 			rest(ctx, pause)
 		}
 	}
@@ -228,8 +230,9 @@ func (a *ahead) spanSize() int64 {
 	return min(max(int64(spanTime/a.pace), 1), maxSpan)
 }
 
-// settle notes what became of reading a span, and tells how long to wait before another attempt.
-func (a *ahead) settle(sp *span, from int64, took time.Duration, err error) (pause time.Duration) {
+// settle notes what became of reading a span, and tells how long to wait before another attempt. A worker whose
+// connection was good for nothing leaves it to the others: the server takes less of them than were tried.
+func (a *ahead) settle(sp *span, from int64, took time.Duration, err error) (pause time.Duration, leave bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if read := sp.next - from; read > 0 {
@@ -248,6 +251,11 @@ func (a *ahead) settle(sp *span, from int64, took time.Duration, err error) (pau
 		sp.state, sp.err = over, malformedf("it did not send r%d", sp.next)
 	case errors.Is(err, errYield), errors.Is(err, errStopped):
 		sp.state = waiting
+	case errors.Is(err, origin.ErrTemporary) && sp.next == from && a.workers > 1 && !a.stopped:
+		a.workers--
+		a.limit, leave = a.workers, true
+		sp.state = waiting
+		a.log.Info("a connection brought nothing, the others go on", "connections", a.limit, "error", err)
 	case errors.Is(err, origin.ErrTemporary) && sp.failures < maxAttempts:
 		if sp.failures > 0 { // it has not come forward since
 			pause = firstPause << sp.failures
@@ -263,7 +271,7 @@ func (a *ahead) settle(sp *span, from int64, took time.Duration, err error) (pau
 		sp.forgetPart(&a.held)
 	}
 	a.changed.Broadcast()
-	return pause
+	return pause, leave
 }
 
 // forgetPart drops what is held of a revision that did not come to its end.

@@ -135,8 +135,10 @@ func TestAheadOneConnectionOnly(t *testing.T) {
 	if dials != 2 {
 		t.Errorf("%d connections were asked for", dials)
 	}
-	if _, err := s.List(t.Context(), "trunk", 3); err != nil {
-		t.Error(err)
+	lists, err := s.List(t.Context(), 3, []string{"trunk", "branches"})
+	want := [][]origin.Entry{{{Name: "README", Size: 14}, {Name: "config", Size: 11}, {Name: "run.sh", Size: 24}, {Name: "src", Dir: true, Size: -1}, {Name: "start", Size: 11}}, {}}
+	if diff := cmp.Diff(want, lists); err != nil || diff != "" {
+		t.Errorf("%v\n%s", err, diff)
 	}
 	s.Close()
 }

@@ -112,7 +112,7 @@ func TestDAVList(t *testing.T) {
 	for name, c := range map[string]davfixture.Config{"version 2": {}, "version 1": {Version1: true}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := openDAV(t, davOptions(t, davfixture.Serve(t, r.Root, c), "/repo"))
+			s := openDAV(t, davOptions(t, davfixture.Serve(t, r.Root, c), "/repo")).first.(*davSession)
 			for _, path := range []string{"", "trunk", "trunk/docs"} {
 				got, err := s.List(ctx, path, 11)
 				want, _ := line.List(ctx, path, 11)

@@ -137,7 +137,7 @@ func readProp(x *xmlReader, name xmlName) (davProp, error) {
 			p.collection = p.collection || name == (xmlName{nsDAV, "collection"})
 			return nil
 		})
-	case xmlName{nsDAV, "version-name"}, xmlName{nsSVNDAV, "baseline-relative-path"}, xmlName{nsSVNDAV, "repository-uuid"}:
+	case xmlName{nsDAV, "version-name"}, xmlName{nsDAV, "getcontentlength"}, xmlName{nsSVNDAV, "baseline-relative-path"}, xmlName{nsSVNDAV, "repository-uuid"}:
 		p.value, err = x.text(maxPath)
 	default:
 		if name.space == nsProp || name.space == nsCustom {

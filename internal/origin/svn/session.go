@@ -297,10 +297,17 @@ func (s *Session) list(path string, rev int64) (entries []Entry, err error) {
 			if len(entries) == maxEntries {
 				return malformedf("a directory has more than %d entries", maxEntries)
 			}
-			entries = append(entries, Entry{name, kind})
+			size, err := s.wire.number()
+			if err != nil {
+				return err
+			}
+			if kind != File {
+				size = -1
+			}
+			entries = append(entries, Entry{name, kind, size})
 			return s.wire.close()
 		})
-	}, "( get-dir ( %s ( %d ) false true ( kind ) ) )", str(path), rev)
+	}, "( get-dir ( %s ( %d ) false true ( kind size ) ) )", str(path), rev)
 	slices.SortFunc(entries, func(a, b Entry) int { return cmp.Compare(a.Name, b.Name) })
 	return entries, err
 }

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
 
 	"gantry"
 	"gantry/internal/origin"
@@ -19,16 +22,18 @@ type Source struct {
 	log     *slog.Logger
 
 	mu   sync.Mutex
-	idle connection // in order, or nil
+	idle []connection // in order
 }
 
-var _ origin.PathSource = (*Source)(nil)
+var (
+	_ origin.PathSource = (*Source)(nil)
+	_ origin.Lister     = (*Source)(nil)
+)
 
 // connection is one way to a repository, used by one goroutine at a time. Faults of it wrap origin.ErrTemporary, and leave
 // it closed: only clone is of use then.
 type connection interface {
 	Info() origin.Info
-	CheckPath(ctx context.Context, path string, rev int64) (Kind, error)
 	List(ctx context.Context, path string, rev int64) ([]Entry, error)
 	Replay(ctx context.Context, first, last int64, sink origin.Sink) error
 	Close() error
@@ -49,7 +54,7 @@ func Open(ctx context.Context, opt Options) (*Source, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &Source{first: conn, idle: conn, tempDir: opt.TempDir, log: log}, nil
+	return &Source{first: conn, idle: []connection{conn}, tempDir: opt.TempDir, log: log}, nil
 }
 
 func connect(ctx context.Context, opt Options) (connection, error) {
@@ -65,22 +70,45 @@ func connect(ctx context.Context, opt Options) (connection, error) {
 // Info implements origin.PathSource.
 func (s *Source) Info() origin.Info { return s.first.Info() }
 
-// CheckPath tells what is at a path, relative to Info().Path, in a revision.
-func (s *Source) CheckPath(ctx context.Context, path string, rev int64) (kind Kind, err error) {
-	err = s.with(ctx, func(conn connection) error {
-		kind, err = conn.CheckPath(ctx, path, rev)
-		return err
-	})
-	return kind, err
+// List implements origin.Lister.
+func (s *Source) List(ctx context.Context, rev int64, dirs []string) ([][]origin.Entry, error) {
+	lists := make([][]origin.Entry, len(dirs))
+	var group errgroup.Group
+	var next atomic.Int64
+	for range min(s.first.worthwhile(), (len(dirs)+listsEach-1)/listsEach) {
+		group.Go(func() error {
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= len(dirs) {
+					return nil
+				}
+				var err error
+				if lists[i], err = s.listOne(ctx, rev, dirs[i]); err != nil {
+					next.Store(int64(len(dirs)))
+					return err
+				}
+			}
+		})
+	}
+	return lists, group.Wait()
 }
 
-// List returns the entries of a directory, ordered by name. The path is relative to Info().Path.
-func (s *Source) List(ctx context.Context, path string, rev int64) (entries []Entry, err error) {
+// listsEach is for how many lists another connection is worth opening.
+const listsEach = 16
+
+func (s *Source) listOne(ctx context.Context, rev int64, dir string) (list []origin.Entry, err error) {
 	err = s.with(ctx, func(conn connection) error {
-		entries, err = conn.List(ctx, path, rev)
+		entries, err := conn.List(ctx, dir, rev)
+		if errors.Is(err, origin.ErrAuthRequired) || errors.Is(err, origin.ErrAuthFailed) {
+			return nil // it is hidden
+		}
+		list = make([]origin.Entry, len(entries))
+		for i, e := range entries {
+			list[i] = origin.Entry{Name: e.Name, Dir: e.Kind == Dir, Size: e.Size}
+		}
 		return err
 	})
-	return entries, err
+	return list, err
 }
 
 // Replay implements origin.PathSource. A connection that fails is replaced and its revisions are asked for again, so a
@@ -111,12 +139,13 @@ func (s *Source) with(ctx context.Context, ask func(connection) error) error {
 // open returns a connection that is in order and in nobody's use.
 func (s *Source) open(ctx context.Context) (connection, error) {
 	s.mu.Lock()
-	conn := s.idle
-	s.idle = nil
-	s.mu.Unlock()
-	if conn != nil {
+	if n := len(s.idle); n > 0 {
+		conn := s.idle[n-1]
+		s.idle = s.idle[:n-1]
+		s.mu.Unlock()
 		return conn, nil
 	}
+	s.mu.Unlock()
 	conn, err := s.first.clone(ctx)
 	if err != nil {
 		return nil, err
@@ -133,23 +162,19 @@ func (s *Source) open(ctx context.Context) (connection, error) {
 	return nil, errors.Join(err, conn.Close())
 }
 
-// retire keeps a connection for the next use; one is enough.
+// retire keeps a connection for the next use.
 func (s *Source) retire(conn connection) {
 	s.mu.Lock()
-	spare := s.idle
-	s.idle = conn
-	s.mu.Unlock()
-	if spare != nil {
-		if err := spare.Close(); err != nil {
-			s.log.Debug("svn: a spare connection was closed", "error", err)
-		}
-	}
+	defer s.mu.Unlock()
+	s.idle = append(s.idle, conn)
 }
 
-// Close ends the connection that is left.
+// Close ends the connections that are left.
 func (s *Source) Close() error {
-	if s.idle == nil {
-		return nil
+	var errs []error
+	for _, conn := range s.idle {
+		errs = append(errs, conn.Close())
 	}
-	return s.idle.Close()
+	s.idle = nil
+	return errors.Join(errs...)
 }

@@ -16,4 +16,5 @@ const (
 type Entry struct {
 	Name string
 	Kind Kind
+	Size int64 // of a file's content; -1 when it is not told
 }
