@@ -28,7 +28,7 @@ type Segment struct {
 
 // Options tune a store. The zero value is fit for use.
 type Options struct {
-	CacheBytes int64 // bound of the full texts kept in memory; 0 is 96 MiB
+	CacheBytes int64 // bound of the full texts kept in memory; 0 is 64 MiB
 }
 
 // Where a segment ends and the next one begins.
@@ -64,7 +64,7 @@ type Store struct {
 // and does not know it yet never writes into ours. Files of earlier owners are read, never changed.
 func OpenStore(dir, writer string, segments []Segment, opt Options) (*Store, error) {
 	if opt.CacheBytes == 0 {
-		opt.CacheBytes = 96 << 20
+		opt.CacheBytes = 64 << 20
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("pack: open store: %w", err)
