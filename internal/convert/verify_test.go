@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"gantry/internal/gantrytest/davfixture"
 	"gantry/internal/gantrytest/svnfixture"
 	"gantry/internal/origin"
 	"gantry/internal/origin/svn"
@@ -92,10 +93,15 @@ func TestVerifyFindsDifferences(t *testing.T) {
 func TestHiddenPaths(t *testing.T) {
 	t.Parallel()
 	repo := svnfixture.NewStandardRepo(t)
-	addr := svnfixture.ServeAuthz(t, repo.Root, "[/]\n* = r\n[/trunk/data]\n* =\n[/tags/v1.0]\n* =\n")
-	report := convertFrom(t, dialAddr(t, addr, "")).result.Report
+	const rules = "[/]\n* = r\n[/trunk/data]\n* =\n[/tags/v1.0]\n* =\n"
 	want := []string{"branches/feature/data", "branches/stable/data", "tags/v1.1/data"}
-	if !slices.Equal(report.Hidden, want) || report.ComparedEntries == 0 {
-		t.Errorf("%d entries compared, %q hidden", report.ComparedEntries, report.Hidden)
+	for way, src := range map[string]origin.PathSource{
+		"svn":  dialAddr(t, svnfixture.ServeAuthz(t, repo.Root, rules), ""),
+		"http": dialHTTP(t, repo, davfixture.Config{Authz: rules}),
+	} {
+		report := convertFrom(t, src).result.Report
+		if !slices.Equal(report.Hidden, want) || report.ComparedEntries == 0 {
+			t.Errorf("%s: %d entries compared, %q hidden", way, report.ComparedEntries, report.Hidden)
+		}
 	}
 }
