@@ -133,7 +133,7 @@ func (c *Conversion) Authors() []history.Author { return c.authors.List() }
 // Projects returns the paths of several projects that each have a trunk of their own below the root that was read. It
 // is empty for an origin of one project. Map converts one of them when MapOptions.Root names it.
 func (c *Conversion) Projects(ctx context.Context) ([]string, error) {
-	survey, err := history.NewSurvey(ctx, c.log)
+	survey, err := history.NewSurvey(ctx, c.log, c.store)
 	if err != nil {
 		return nil, err
 	}

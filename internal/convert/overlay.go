@@ -32,6 +32,7 @@ type dir struct {
 	node  history.Node             // the outcome, after fold
 
 	newProps bool
+	newFiles bool // a file directly in it was added, changed or removed
 }
 
 // openDir loads a directory.
@@ -65,6 +66,7 @@ func (d *dir) set(name string, e history.Entry) {
 		d.edits = map[string]history.Entry{}
 	}
 	d.edits[name] = e
+	d.newFiles = d.newFiles || e.Mode != 0 && !e.IsDir()
 }
 
 // attach puts an opened directory under a name.
@@ -86,6 +88,7 @@ func (d *dir) remove(name, path string, e history.Entry) {
 		d.gone[name] = path
 	}
 	d.set(name, history.Entry{})
+	d.newFiles = d.newFiles || !e.IsDir()
 }
 
 // folder writes the trees of a revision.
@@ -249,7 +252,10 @@ func (f *folder) merge(baseID pack.ID, base []byte, edited func(name []byte) boo
 
 // list appends what the revision did to a directory and to those in it, in the order of a walk.
 func (d *dir) list(changes []history.DirChange, replaced bool) []history.DirChange {
-	change := history.DirChange{Path: d.path, Action: d.action, Node: d.node, Copied: d.copied, CopyPath: d.copyPath, CopyRev: d.copyRev}
+	change := history.DirChange{
+		Path: d.path, Action: d.action, Node: d.node, SameFiles: !d.newFiles,
+		Copied: d.copied, CopyPath: d.copyPath, CopyRev: d.copyRev,
+	}
 	if replaced {
 		change.Action = origin.Replace
 	}

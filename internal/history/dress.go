@@ -49,7 +49,7 @@ func newDresser(store *pack.Store, wants gantry.Dressing) dresser {
 // dressed is the tree of a branch's commit.
 func (m *mapper) dressed(r *Record, b *life) (pack.ID, error) {
 	wants := m.opt.Dress
-	if !wants.Ignores && !wants.Externals && !wants.Attributes && !wants.EmptyDirs {
+	if b.path == loose || !wants.Ignores && !wants.Externals && !wants.Attributes && !wants.EmptyDirs {
 		return b.node.Tree, nil
 	}
 	var above string
@@ -80,7 +80,7 @@ func (m *mapper) message(r *Record, b *life) string {
 			return '?'
 		}
 		return c
-	}, toUTF8([]byte(path.Join(m.opt.Base, b.path))))
+	}, toUTF8([]byte(path.Join(m.opt.Base, b.shown()))))
 	return message + "Subversion: " + place + "@" + revisions{{r.Number, r.Number}}.String() + "\n"
 }
 

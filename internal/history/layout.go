@@ -1,69 +1,217 @@
 package history
 
 import (
-	"context"
-	"maps"
+	"math"
 	"path"
 	"slices"
 	"strings"
-
-	"gantry/internal/origin"
 )
 
-// Directories of the standard layout.
-const (
-	trunkDir    = "trunk"
-	branchesDir = "branches"
-	tagsDir     = "tags"
-)
-
-// kind is what a branch root becomes.
-type kind uint8
-
-const (
-	trunk kind = iota // the default branch
-	branch
-	tag
-)
-
-// layout says which directories are branch roots.
+// layout tells of each path which branch it lies in. Its rules may change at some revisions.
 type layout struct {
-	root     string // of the project, below the root that was read
-	standard bool   // trunk, branches and tags at root; else root itself is the one branch
+	rules *Rules
+	scope string // what is outside of all branches is kept from here on down
+	base  string // of names: where the trunk is
+	eras  []era  // in their order; the last one never ends
 }
 
-// branchOf returns the branch root at or above a path, and the rest of the path below it.
-func (l layout) branchOf(p string) (root, rest string, k kind, ok bool) {
-	below, ok := cutDir(p, l.root)
-	if !ok {
-		return "", "", 0, false
+// era is what is in force up to a revision.
+type era struct {
+	until int64
+	root  *ruleNode
+}
+
+// ruleNode is a directory in the tree of all rules.
+type ruleNode struct {
+	children map[string]*ruleNode
+	globs    []globNode
+	here     int // the first rule that ends here
+	below    int // the first rule, other than to ignore, that ends below
+}
+
+type globNode struct {
+	glob glob
+	*ruleNode
+}
+
+const noRule = math.MaxInt
+
+// loose is where files above all branches are, in place of a path: no path begins with a slash.
+const loose = "/loose"
+
+// LoosePath is what is told to others in its place.
+const LoosePath = "(outside)"
+
+// location is where a path lies.
+type location struct {
+	root string // of the branch, when in; loose for a directory above branches
+	rest string // of the path, below root
+	kind kind
+	in   bool // in a branch, be it one that no rule made
+	rule int  // noRule for what lies outside
+
+	above   bool // branches may lie below
+	outside bool // no rule made this branch
+}
+
+func newLayout(rules *Rules, scope string) *layout {
+	l := &layout{rules: rules, scope: scope}
+	ends := []int64{endless}
+	for i := range rules.list {
+		ends = append(ends, rules.list[i].until)
 	}
-	if !l.standard {
-		return l.root, below, trunk, true
-	}
-	first, rest, _ := strings.Cut(below, "/")
-	switch first {
-	case trunkDir:
-		return path.Join(l.root, trunkDir), rest, trunk, true
-	case branchesDir, tagsDir:
-		name, rest, _ := strings.Cut(rest, "/")
-		k = branch
-		if first == tagsDir {
-			k = tag
+	slices.Sort(ends)
+	for _, until := range slices.Compact(ends) {
+		e := era{until: until, root: newRuleNode()}
+		for i := range rules.list {
+			if r := &rules.list[i]; r.until >= until {
+				e.root.add(r, i)
+			}
 		}
-		return path.Join(l.root, first, name), rest, k, name != ""
+		l.eras = append(l.eras, e)
 	}
-	return "", "", 0, false
+	for i := range rules.list {
+		if r := &rules.list[i]; r.kind == trunk && r.until == endless && r.path.holes() == 0 {
+			l.base, _ = split(r.path.fill(nil))
+			break
+		}
+	}
+	return l
 }
 
-// above reports whether branch roots may lie below a path that is none itself.
-func (l layout) above(p string) bool {
-	if _, ok := cutDir(l.root, p); ok {
-		return l.standard || p != l.root
+func newRuleNode() *ruleNode { return &ruleNode{here: noRule, below: noRule} }
+
+func (n *ruleNode) add(r *rule, order int) {
+	for _, g := range r.path {
+		if r.kind != ignored {
+			n.below = min(n.below, order)
+		}
+		n = n.child(g)
 	}
-	below, ok := cutDir(p, l.root)
-	return ok && l.standard && (below == branchesDir || below == tagsDir)
+	n.here = min(n.here, order)
 }
+
+func (n *ruleNode) child(g glob) *ruleNode {
+	if len(g) > 1 {
+		for _, child := range n.globs {
+			if slices.Equal(child.glob, g) {
+				return child.ruleNode
+			}
+		}
+		child := newRuleNode()
+		n.globs = append(n.globs, globNode{g, child})
+		return child
+	}
+	if n.children == nil {
+		n.children = map[string]*ruleNode{}
+	}
+	child := n.children[g[0]]
+	if child == nil {
+		child = newRuleNode()
+		n.children[g[0]] = child
+	}
+	return child
+}
+
+// decision is the first rule that says something of a path.
+type decision struct {
+	rule  int
+	end   int  // of the branch root in the path
+	above bool // the rule is about what is below the path
+}
+
+// decide looks at a path from a place in it on.
+func (n *ruleNode) decide(p string, at int, d *decision) {
+	if n.here < d.rule {
+		*d = decision{rule: n.here, end: at}
+	}
+	if at == len(p) {
+		if n.below < d.rule {
+			*d = decision{rule: n.below, above: true}
+		}
+		return
+	}
+	start := at
+	if at > 0 {
+		start++
+	}
+	end := len(p)
+	if i := strings.IndexByte(p[start:], '/'); i >= 0 {
+		end = start + i
+	}
+	if child := n.children[p[start:end]]; child != nil {
+		child.decide(p, end, d)
+	}
+	for i := range n.globs {
+		if n.globs[i].glob.fits(p[start:end]) {
+			n.globs[i].decide(p, end, d)
+		}
+	}
+}
+
+// eraAt returns the place in eras of the one that a revision lies in.
+func (l *layout) eraAt(revision int64) int {
+	n := 0
+	for l.eras[n].until < revision {
+		n++
+	}
+	return n
+}
+
+func (l *layout) decide(p string, revision int64) decision {
+	d := decision{rule: noRule}
+	l.eras[l.eraAt(revision)].root.decide(p, 0, &d)
+	return d
+}
+
+// at tells where a path lies in a revision.
+func (l *layout) at(p string, revision int64) location {
+	d := l.decide(p, revision)
+	switch {
+	case d.above:
+		at := location{above: true, rule: noRule}
+		if isBelow(p, l.scope) {
+			at.root, at.rest = loose, p
+		}
+		return at
+	case d.rule == noRule:
+		return l.outside(p, revision)
+	}
+	r := &l.rules.list[d.rule]
+	if r.kind == ignored {
+		return location{rule: d.rule}
+	}
+	return location{root: p[:d.end], rest: strings.TrimPrefix(p[d.end:], "/"), kind: r.kind, in: true, rule: d.rule}
+}
+
+// outside finds the branch of what no rule is about: the highest directory that no branches lie below.
+func (l *layout) outside(p string, revision int64) location {
+	below, ok := cutDir(p, l.scope)
+	if !ok {
+		return location{rule: noRule, above: isBelow(l.scope, p)}
+	}
+	root := l.scope
+	for l.decide(root, revision).above {
+		var name string
+		name, below, _ = strings.Cut(below, "/")
+		root = path.Join(root, name)
+	}
+	return location{root: root, rest: below, kind: branch, in: true, outside: true, rule: noRule}
+}
+
+// name is what the ref of a branch is called, "" for the default branch.
+func (l *layout) name(root string, rule int) string {
+	switch {
+	case root == loose:
+		return looseName
+	case rule == noRule:
+		return relative(root, l.base)
+	}
+	return l.rules.list[rule].name(root, l.base)
+}
+
+// looseName is the name of the branch of files above all others.
+const looseName = "outside"
 
 // cutDir returns the part of a path below a directory, "" for the directory itself.
 func cutDir(p, dir string) (below string, ok bool) {
@@ -76,117 +224,9 @@ func cutDir(p, dir string) (below string, ok bool) {
 	return strings.CutPrefix(p, dir+"/")
 }
 
-// Survey is what a raw log says of the projects in it: directories that have a trunk.
-type Survey struct {
-	rootTrunk bool            // the root that was read had a trunk at some time
-	seen      map[string]bool // directories that had a trunk at some time; true while they have
-	siblings  map[string]bool // directories that had branches or tags at some time
-}
-
-// maxProjectDepth is how deep projects are looked for. Deeper ones are directories that happen to have that name.
-const maxProjectDepth = 3
-
-// NewSurvey reads a raw log.
-func NewSurvey(ctx context.Context, log *Log) (*Survey, error) {
-	s := &Survey{seen: map[string]bool{}, siblings: map[string]bool{}}
-	for r, err := range log.Records() {
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err != nil {
-			return nil, err
-		}
-		for i := range r.Dirs {
-			s.add(&r.Dirs[i])
-		}
-	}
-	return s, nil
-}
-
-func (s *Survey) add(c *DirChange) {
-	if c.Action == origin.Delete || c.Action == origin.Replace {
-		for project := range s.seen {
-			if _, gone := cutDir(path.Join(project, trunkDir), c.Path); gone {
-				s.seen[project] = false
-			}
-		}
-	}
-	if c.Action == origin.Delete {
-		return
-	}
-	if c.Copied {
-		s.copied(c)
-	}
-	project, name := split(c.Path)
-	if !isProject(project) {
-		return
-	}
-	switch name {
-	case trunkDir:
-		s.found(project)
-	case branchesDir, tagsDir:
-		s.siblings[project] = true
-	}
-}
-
-// copied finds the projects that arrive within a copied directory.
-func (s *Survey) copied(c *DirChange) {
-	for _, project := range slices.Collect(maps.Keys(s.seen)) {
-		below, ok := cutDir(project, c.CopyPath)
-		if !ok {
-			continue
-		}
-		if to := path.Join(c.Path, below); isProject(to) {
-			s.found(to)
-			s.siblings[to] = s.siblings[to] || s.siblings[project]
-		}
-	}
-}
-
-func (s *Survey) found(project string) {
-	s.seen[project] = true
-	s.rootTrunk = s.rootTrunk || project == ""
-}
-
-// isProject reports whether a directory may be one of several projects: not too deep, and not within another's layout.
-func isProject(dir string) bool {
-	parts := strings.Split(dir, "/")
-	return len(parts) <= maxProjectDepth && !slices.ContainsFunc(parts, func(name string) bool {
-		return name == trunkDir || name == branchesDir || name == tagsDir
-	})
-}
-
-// Projects returns the paths of several projects, each with a trunk, below the root that was read; none when that is
-// one project itself.
-func (s *Survey) Projects() []string {
-	projects := s.living()
-	if s.rootTrunk || len(projects) < 2 {
-		return nil
-	}
-	return projects
-}
-
-func (s *Survey) living() []string {
-	var projects []string
-	for project, lives := range s.seen {
-		if lives {
-			projects = append(projects, project)
-		}
-	}
-	slices.Sort(projects)
-	return projects
-}
-
-// layout chooses the layout of a project. A directory that never had a trunk is one branch, unless it holds exactly one
-// project with a trunk and branches or tags.
-func (s *Survey) layout(root string) layout {
-	if _, ok := s.seen[root]; ok {
-		return layout{root: root, standard: true}
-	}
-	if projects := s.living(); root == "" && len(projects) == 1 && s.siblings[projects[0]] {
-		return layout{root: projects[0], standard: true}
-	}
-	return layout{root: root}
+func isBelow(p, dir string) bool {
+	_, ok := cutDir(p, dir)
+	return ok
 }
 
 // split cuts the last name off a path.

@@ -27,6 +27,14 @@ type Record struct {
 	Root    Node
 	Dirs    []DirChange // in the order of a walk, names sorted; a directory before those in it
 	Large   []LargeFile
+	Copies  []FileCopy
+}
+
+// FileCopy is a file that was added as a copy of another.
+type FileCopy struct {
+	Path string // at the origin
+	From string
+	Rev  int64 // of From
 }
 
 // DirChange is what a revision did to one directory. All directories on the way to a change are listed as well, so that
@@ -35,6 +43,9 @@ type DirChange struct {
 	Path   string // at the origin
 	Action origin.Action
 	Node   Node // its new state; zero for Delete
+
+	// SameFiles tells that no file directly in it was added, changed or removed since what it was, or is a copy of.
+	SameFiles bool
 
 	Copied   bool
 	CopyPath string
@@ -272,6 +283,7 @@ const (
 	actionMask = 0x03
 	hasSide    = 0x04
 	hasCopy    = 0x08
+	sameFiles  = 0x10
 )
 
 func (r *Record) encode(data []byte) []byte {
@@ -305,6 +317,12 @@ func (r *Record) encode(data []byte) []byte {
 		data = append(data, f.OID[:]...)
 		data = binary.AppendVarint(data, f.Size)
 	}
+	data = binary.AppendUvarint(data, uint64(len(r.Copies)))
+	for _, f := range r.Copies {
+		data = appendBytes(data, []byte(f.Path))
+		data = appendBytes(data, []byte(f.From))
+		data = binary.AppendVarint(data, f.Rev)
+	}
 	return data
 }
 
@@ -315,6 +333,9 @@ func (c *DirChange) encode(data []byte) []byte {
 	}
 	if c.Copied {
 		flags |= hasCopy
+	}
+	if c.SameFiles {
+		flags |= sameFiles
 	}
 	data = append(data, flags)
 	data = appendBytes(data, []byte(c.Path))
@@ -334,7 +355,7 @@ func (c *DirChange) encode(data []byte) []byte {
 // decode fills the record, reusing its slices; byte slices are copied out of the body.
 func (r *Record) decode(body []byte) error {
 	d := decoder{data: body}
-	*r = Record{Number: d.int(), Props: r.Props[:0], Dirs: r.Dirs[:0], Large: r.Large[:0]}
+	*r = Record{Number: d.int(), Props: r.Props[:0], Dirs: r.Dirs[:0], Large: r.Large[:0], Copies: r.Copies[:0]}
 	flags := d.byte()
 	if author := d.bytes(); flags&hasAuthor != 0 {
 		r.Author = append([]byte{}, author...)
@@ -353,6 +374,11 @@ func (r *Record) decode(body []byte) error {
 	for n := d.count(len(pack.ID{})); n > 0 && d.err == nil; n-- {
 		r.Large = append(r.Large, LargeFile{Path: string(d.bytes()), OID: d.id(), Size: d.int()})
 	}
+	if len(d.data) > 0 { // what was written before there were copies of files ends here
+		for n := d.count(3); n > 0 && d.err == nil; n-- {
+			r.Copies = append(r.Copies, FileCopy{Path: string(d.bytes()), From: string(d.bytes()), Rev: d.int()})
+		}
+	}
 	if d.err == nil && len(d.data) > 0 {
 		d.err = fmt.Errorf("%d bytes too many", len(d.data))
 	}
@@ -364,7 +390,7 @@ func (r *Record) decode(body []byte) error {
 
 func (d *decoder) dirChange() DirChange {
 	flags := d.byte()
-	c := DirChange{Action: origin.Action(flags & actionMask), Path: string(d.bytes())}
+	c := DirChange{Action: origin.Action(flags & actionMask), Path: string(d.bytes()), SameFiles: flags&sameFiles != 0}
 	if c.Action != origin.Delete {
 		c.Node.Tree = d.id()
 	}

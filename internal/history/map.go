@@ -2,6 +2,7 @@ package history
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -83,13 +84,20 @@ type Mapping struct {
 // A branch is a path from the revision that made it until the one that deleted it: a life. A life that began as a copy
 // continues the history of what was copied. A revision makes one commit on each branch whose tree it changed.
 func Map(ctx context.Context, log *Log, store *pack.Store, opt MapOptions) (*Mapping, error) {
-	survey, err := NewSurvey(ctx, log)
-	if err != nil {
-		return nil, err
+	rules := opt.Layout
+	if rules == nil {
+		survey, err := NewSurvey(ctx, log, store)
+		if err != nil {
+			return nil, err
+		}
+		if rules, err = survey.Detect(opt.Root); err != nil {
+			return nil, err
+		}
 	}
 	m := &mapper{
-		store: store, opt: opt, layout: survey.layout(opt.Root), merges: newMerges(), dress: newDresser(store, opt.Dress),
-		alive: map[string]*life{}, further: map[index][]index{}, outside: copies{}, lives: map[string][]*life{}, identities: map[string]Identity{},
+		store: store, opt: opt, layout: newLayout(rules, opt.Root), merges: newMerges(), dress: newDresser(store, opt.Dress),
+		alive: map[string]*life{}, lives: map[string][]*life{}, fresh: map[*life]*fresh{}, looseDirs: map[string]bool{}, outside: copies{},
+		further: map[index][]index{}, identities: map[string]Identity{}, root: EmptyNode,
 	}
 	if _, err := store.Put(pack.Tree, nil); err != nil { // a branch may be empty
 		return nil, err
@@ -111,11 +119,12 @@ func Map(ctx context.Context, log *Log, store *pack.Store, opt MapOptions) (*Map
 type mapper struct {
 	store  *pack.Store
 	opt    MapOptions
-	layout layout
+	layout *layout
+	era    int // of the layout, that the last revision was in
 
 	alive   map[string]*life   // by path
 	lives   map[string][]*life // all of a path, in their order
-	outside copies             // of directories outside of all branches
+	outside copies             // of directories that are in no branch
 	commits []commit
 	further map[index][]index // parents of commits after their first: what was merged
 	merges  merges
@@ -125,7 +134,12 @@ type mapper struct {
 	root       Node  // of the last revision
 	seconds    int64 // date of the last revision
 	touched    []*life
+	fresh      map[*life]*fresh // those of touched that the revision begins
+	mapped     bool             // the revision changed a branch
 	unmapped   int64
+	stirred    bool            // files above all branches may have changed
+	looseDirs  map[string]bool // where such files were
+	chosen     []Source
 	identities map[string]Identity // by raw author
 	buf        bytes.Buffer
 }
@@ -148,6 +162,8 @@ const none index = -1
 type life struct {
 	path     string
 	kind     kind
+	rule     int   // that made it, noRule for none
+	outside  bool  // no rule made it
 	from, to int64 // first and last revision; to is endless while it lives
 	start    index // the commit that it began at, none for nothing
 	copied   place // the branch root that it is a copy of
@@ -183,6 +199,14 @@ func (b *life) at(revision int64) index {
 
 func (b *life) tip() index { return b.at(endless) }
 
+// shown is the path, or what stands for it.
+func (b *life) shown() string {
+	if b.path == loose {
+		return LoosePath
+	}
+	return b.path
+}
+
 type heldFile struct {
 	LargeFile
 	commit index
@@ -190,14 +214,9 @@ type heldFile struct {
 
 func (m *mapper) revision(r *Record) error {
 	m.seconds = gitSeconds(r.Time, m.seconds)
-	m.touched = m.touched[:0]
-	mapped := false
-	for i := range r.Dirs {
-		hit, err := m.directory(r, &r.Dirs[i])
-		if err != nil {
-			return fmt.Errorf("history: map r%d: %w", r.Number, err)
-		}
-		mapped = mapped || hit
+	m.touched, m.mapped = m.touched[:0], false
+	if err := m.branches(r); err != nil {
+		return fmt.Errorf("history: map r%d: %w", r.Number, err)
 	}
 	for _, b := range m.touched {
 		if b.to < r.Number { // ended by the revision that began it
@@ -208,9 +227,9 @@ func (m *mapper) revision(r *Record) error {
 		}
 	}
 	for _, f := range r.Large {
-		m.hold(f)
+		m.hold(f, r.Number)
 	}
-	if !mapped && r.Root.Tree != m.root.Tree && len(r.Dirs) > 0 {
+	if !m.mapped && r.Root.Tree != m.root.Tree && len(r.Dirs) > 0 {
 		m.unmapped++
 	}
 	m.root = r.Root
@@ -220,34 +239,53 @@ func (m *mapper) revision(r *Record) error {
 	return nil
 }
 
-// directory applies the change of a directory; hit tells whether it changed a branch.
-func (m *mapper) directory(r *Record, c *DirChange) (hit bool, err error) {
-	root, rest, kind, ok := m.layout.branchOf(c.Path)
+// branches finds out which branches a revision begins, changes and ends.
+func (m *mapper) branches(r *Record) error {
+	if err := m.turn(r); err != nil {
+		return err
+	}
+	for i := range r.Dirs {
+		if err := m.directory(r, &r.Dirs[i]); err != nil {
+			return err
+		}
+	}
+	if err := m.looseFiles(r); err != nil {
+		return err
+	}
+	return m.settle(r)
+}
+
+// directory applies the change of a directory.
+func (m *mapper) directory(r *Record, c *DirChange) error {
+	at := m.layout.at(c.Path, r.Number)
+	m.mapped = m.mapped || at.in
+	m.stirred = m.stirred || at.root == loose && (c.Action != origin.Modify || !c.SameFiles)
 	switch {
-	case ok && rest != "":
-		return true, nil // its branch is listed as well
-	case ok:
-		m.branch(r, c, root, kind)
-		return true, nil
+	case at.in && at.rest != "":
+		return nil // its branch is listed as well
+	case at.in:
+		m.branch(r, c, at)
+		return nil
 	case c.Action == origin.Modify:
-		return false, nil
+		return nil
 	}
 	m.outside.add(r.Number, c)
-	if !m.layout.above(c.Path) {
-		return false, nil
+	if !at.above {
+		return nil
 	}
 	for _, b := range m.below(c.Path) {
 		m.end(b, r.Number)
-		hit = true
+		m.mapped = true
 	}
 	if c.Copied {
-		return true, m.arrive(r, c)
+		m.mapped = true
+		return m.arrive(r, c)
 	}
-	return hit, nil
+	return nil
 }
 
-func (m *mapper) branch(r *Record, c *DirChange, root string, kind kind) {
-	b := m.alive[root]
+func (m *mapper) branch(r *Record, c *DirChange, at location) {
+	b := m.alive[at.root]
 	if b != nil && c.Action != origin.Modify {
 		m.end(b, r.Number)
 	}
@@ -255,24 +293,33 @@ func (m *mapper) branch(r *Record, c *DirChange, root string, kind kind) {
 	case c.Action == origin.Delete:
 		return
 	case b == nil || c.Action != origin.Modify:
-		b = m.begin(r, root, kind)
+		b = m.begin(r, at)
 		if c.Copied {
-			b.start, b.copied = m.source(c.CopyPath, c.CopyRev)
+			from := m.source(c.CopyPath, c.CopyRev, false)
+			b.copied = from.whole
+			if from.commit != none {
+				m.fresh[b].from, m.fresh[b].copied = append(m.fresh[b].from, from), true
+			}
 		}
 	}
 	b.node = c.Node
+	m.touch(b)
+}
+
+func (m *mapper) touch(b *life) {
 	if !slices.Contains(m.touched, b) {
 		m.touched = append(m.touched, b)
 	}
 }
 
-func (m *mapper) begin(r *Record, root string, kind kind) *life {
-	b := &life{path: root, kind: kind, from: r.Number, to: endless, start: none}
-	if kind == tag {
+func (m *mapper) begin(r *Record, at location) *life {
+	b := &life{path: at.root, kind: at.kind, rule: at.rule, outside: at.outside, from: r.Number, to: endless, start: none}
+	if b.kind == tag {
 		b.by, b.message = m.signature(r), gitMessage(r.Message)
 	}
-	m.alive[root] = b
-	m.lives[root] = append(m.lives[root], b)
+	m.alive[b.path] = b
+	m.lives[b.path] = append(m.lives[b.path], b)
+	m.fresh[b] = &fresh{}
 	return b
 }
 
@@ -293,25 +340,6 @@ func (m *mapper) below(dir string) []*life {
 	return found
 }
 
-// source finds the commit that a copy continues: the newest, as of a revision, of the branch that a path lies in. When
-// the path is that branch's root, from is the branch.
-func (m *mapper) source(p string, revision int64) (start index, from place) {
-	root, rest, _, ok := m.layout.branchOf(p)
-	if !ok {
-		if p, revision, ok = m.outside.source(p, revision); !ok {
-			return none, place{}
-		}
-		return m.source(p, revision)
-	}
-	if b := m.lifeAt(root, revision); b != nil {
-		if rest == "" {
-			from = place{b, revision}
-		}
-		return b.at(revision), from
-	}
-	return none, place{}
-}
-
 // lifeAt returns the life that a branch root had in a revision, nil for none.
 func (m *mapper) lifeAt(root string, revision int64) *life {
 	for _, b := range slices.Backward(m.lives[root]) {
@@ -325,71 +353,46 @@ func (m *mapper) lifeAt(root string, revision int64) *life {
 // arrive begins the branches that came within the copy of a directory above them. Those that the revision itself puts
 // there are listed on their own.
 func (m *mapper) arrive(r *Record, c *DirChange) error {
-	roots, err := m.rootsBelow(r.Root, c.Path)
+	roots, err := m.rootsBelow(r.Root, c.Path, r.Number)
 	if err != nil {
 		return err
 	}
+	listed := map[string]bool{}
+	for i := range r.Dirs {
+		if d := &r.Dirs[i]; d.Action != origin.Modify {
+			listed[d.Path] = true
+		}
+	}
 	for _, root := range roots {
-		listed := slices.ContainsFunc(r.Dirs, func(d DirChange) bool {
-			return d.Path == root && (d.Action == origin.Add || d.Action == origin.Replace)
-		})
-		if listed {
+		if listed[root] {
 			continue
 		}
-		e, err := Walk(m.store, r.Root, root)
-		if err != nil {
+		below, _ := cutDir(root, c.Path)
+		if err := m.appear(r, r.Root, root, path.Join(c.CopyPath, below), c.CopyRev); err != nil {
 			return err
 		}
-		if !e.IsDir() {
-			continue
-		}
-		_, _, kind, _ := m.layout.branchOf(root)
-		below, _ := cutDir(root, c.Path)
-		m.branch(r, &DirChange{
-			Path: root, Action: origin.Add, Node: e.Node(),
-			Copied: true, CopyPath: path.Join(c.CopyPath, below), CopyRev: c.CopyRev,
-		}, root, kind)
 	}
 	return nil
 }
 
-// rootsBelow lists where branch roots may be below a directory: some of them may not exist.
-func (m *mapper) rootsBelow(tree Node, dir string) ([]string, error) {
-	if !m.layout.standard {
-		return []string{m.layout.root}, nil
+// appear begins a branch that a copy brought.
+func (m *mapper) appear(r *Record, tree Node, root, from string, fromRev int64) error {
+	e, err := Walk(m.store, tree, root)
+	if err != nil || !e.IsDir() {
+		return err
 	}
-	var roots []string
-	if trunkRoot := path.Join(m.layout.root, trunkDir); isBelow(trunkRoot, dir) {
-		roots = append(roots, trunkRoot)
-	}
-	for _, name := range []string{branchesDir, tagsDir} {
-		container := path.Join(m.layout.root, name)
-		if !isBelow(container, dir) {
-			continue
-		}
-		e, err := Walk(m.store, tree, container)
-		if err != nil {
-			return nil, err
-		}
-		names, err := subdirectories(m.store, e)
-		if err != nil {
-			return nil, err
-		}
-		for _, name := range names {
-			roots = append(roots, container+"/"+name)
-		}
-	}
-	return roots, nil
-}
-
-func isBelow(p, dir string) bool {
-	_, ok := cutDir(p, dir)
-	return ok
+	m.mapped = true
+	c := DirChange{Path: root, Action: origin.Add, Node: e.Node(), Copied: true, CopyPath: from, CopyRev: fromRev}
+	m.branch(r, &c, m.layout.at(root, r.Number))
+	return nil
 }
 
 // commit writes the commit that a revision is on a branch, unless it changes and merges nothing there.
 func (m *mapper) commit(r *Record, b *life) error {
 	tip := b.tip()
+	if tip == none && b.outside && b.node.Tree == pack.EmptyTree {
+		return nil // only the name of a directory speaks for an empty branch
+	}
 	merge, err := m.merge(r, b)
 	if err != nil {
 		return err
@@ -398,7 +401,8 @@ func (m *mapper) commit(r *Record, b *life) error {
 	if err != nil {
 		return err
 	}
-	if tip != none && m.commits[tip].tree == tree && len(merge.sources) == 0 && !m.opt.KeepEmpty {
+	keep := m.opt.KeepEmpty && (b.kind != tag || b.from < r.Number)
+	if tip != none && m.commits[tip].tree == tree && len(merge.sources) == 0 && !keep {
 		return m.picked(r, b, merge, pack.Zero)
 	}
 	var parents []pack.ID
@@ -421,7 +425,7 @@ func (m *mapper) commit(r *Record, b *life) error {
 	if m.opt.Commit == nil {
 		return nil
 	}
-	return m.opt.Commit(Commit{ID: id, Path: b.path, Revision: r.Number})
+	return m.opt.Commit(Commit{ID: id, Path: b.shown(), Revision: r.Number})
 }
 
 func (m *mapper) signature(r *Record) signature {
@@ -434,20 +438,25 @@ func (m *mapper) signature(r *Record) signature {
 }
 
 // hold notes which commit a large file came with.
-func (m *mapper) hold(f LargeFile) {
+func (m *mapper) hold(f LargeFile, revision int64) {
 	held := heldFile{LargeFile: f, commit: none}
-	if root, rest, _, ok := m.layout.branchOf(f.Path); ok {
-		if b := m.alive[root]; b != nil {
-			held.Path, held.commit = rest, b.tip()
-		}
+	at := m.layout.fileAt(f.Path, revision)
+	if b := m.alive[at.root]; b != nil && (at.in || at.root == loose) {
+		held.Path, held.commit = at.rest, b.tip()
 	}
 	m.large = append(m.large, held)
 }
 
-// inOrder sorts lives the way their refs are made: trunk, branches, tags, each by path.
+// inOrder sorts lives the way their refs are made: trunk, branches, tags, what lies outside, each by path.
 func inOrder(a, b *life) int {
-	if a.kind != b.kind {
-		return int(a.kind) - int(b.kind)
+	outside := func(b *life) int {
+		switch {
+		case b.path == loose:
+			return 2
+		case b.outside:
+			return 1
+		}
+		return 0
 	}
-	return bytes.Compare([]byte(a.path), []byte(b.path))
+	return cmp.Or(outside(a)-outside(b), int(a.kind)-int(b.kind), cmp.Compare(a.path, b.path))
 }

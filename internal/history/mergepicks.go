@@ -47,8 +47,8 @@ func (p *picking) add(a addition) error {
 	from, ok := cutDir(a.path, p.opt.Base)
 	if !ok {
 		from = "/" + a.path
-	} else if root, _, _, isBelow := p.layout.branchOf(from); isBelow {
-		from = root
+	} else if at := p.layout.at(from, p.revision); at.in && (!at.outside || len(p.lives[at.root]) > 0) {
+		from = at.root
 	} else {
 		ok = false
 	}
@@ -161,8 +161,8 @@ func (p *picking) props(was, is pack.ID) error {
 	p.merges.malformed += malformed
 	for _, a := range added {
 		if from, ok := cutDir(a.path, p.opt.Base); ok {
-			if root, _, _, ok := p.layout.branchOf(from); ok {
-				a.revisions = a.revisions.minus(p.info.of(path.Join(p.opt.Base, root)))
+			if at := p.layout.at(from, p.revision); at.in {
+				a.revisions = a.revisions.minus(p.info.of(path.Join(p.opt.Base, at.root)))
 			}
 		}
 		if err := p.add(a); err != nil {

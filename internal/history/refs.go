@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"path"
 	"slices"
 	"strings"
 
@@ -20,8 +19,8 @@ const (
 
 // finish makes the refs: of living branches and tags first, then of what would be lost with the dead.
 func (m *mapper) finish() (*Mapping, error) {
-	f := &finisher{mapper: m, names: newRefNames(), newest: none, result: &Mapping{
-		Commits: int64(len(m.commits)), Unmapped: m.unmapped,
+	f := &finisher{mapper: m, names: newRefNames(), newest: none, refOf: map[*life]string{}, result: &Mapping{
+		Commits: int64(len(m.commits)), Unmapped: m.unmapped, Layout: m.layout.rules.String(), Sources: m.chosen,
 		Merges: m.merges.found, CherryPicks: m.merges.picks, Malformed: m.merges.malformed, Externals: m.dress.modules.left,
 	}}
 	for _, b := range m.below("") {
@@ -44,6 +43,7 @@ func (m *mapper) finish() (*Mapping, error) {
 		}
 		f.result.Large = append(f.result.Large, file)
 	}
+	f.outsideRefs()
 	slices.SortFunc(f.result.Refs, func(a, b Ref) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortFunc(f.result.Tips, func(a, b Tip) int { return cmp.Compare(a.Ref, b.Ref) })
 	return f.result, nil
@@ -54,7 +54,7 @@ func (m *mapper) dead() []*life {
 	var dead []*life
 	for _, lives := range m.lives {
 		for _, b := range lives {
-			if b.from <= b.to && b.to != endless {
+			if b.from <= b.to && b.to != endless && b.tip() != none {
 				dead = append(dead, b)
 			}
 		}
@@ -67,35 +67,35 @@ type finisher struct {
 	*mapper
 	names  *refNames
 	result *Mapping
+	refOf  map[*life]string
 	newest index // tip of the branch that HEAD names so far; nothing is newer than trunk
 }
 
 func (f *finisher) living(b *life) error {
-	switch b.kind {
-	case trunk:
-		f.result.Branches++
-		ref := f.names.claim(heads, f.opt.DefaultBranch)
-		f.result.Head, f.newest = ref, math.MaxInt32
-		f.point(ref, b, f.commits[b.tip()].id)
-		return nil
-	case branch:
-		f.result.Branches++
-		ref := f.claim(heads, b)
-		if b.tip() > f.newest {
-			f.result.Head, f.newest = ref, b.tip()
-		}
-		f.point(ref, b, f.commits[b.tip()].id)
+	if b.tip() == none {
 		return nil
 	}
-	f.result.Tags++
-	return f.tag(f.claim(tags, b), b)
+	if b.kind == tag {
+		f.result.Tags++
+		return f.tag(f.claim(tags, b), b)
+	}
+	f.result.Branches++
+	ref := f.claim(heads, b)
+	switch {
+	case b.kind == trunk && f.newest != math.MaxInt32:
+		f.result.Head, f.newest = ref, math.MaxInt32
+	case b.tip() > f.newest && (!b.outside || f.result.Head == ""):
+		f.result.Head, f.newest = ref, b.tip()
+	}
+	f.point(ref, b, f.commits[b.tip()].id)
+	return nil
 }
 
 // claim takes a ref for a branch or tag by its own name.
 func (f *finisher) claim(prefix string, b *life) string {
-	name := path.Base(b.path)
+	name := cmp.Or(f.layout.name(b.path, b.rule), f.opt.DefaultBranch)
 	ref := f.names.claim(prefix, name)
-	if ref != prefix+name {
+	if ref != prefix+name && b.path != loose {
 		f.result.Renames = append(f.result.Renames, Rename{Path: b.path, Ref: ref})
 	}
 	return ref
@@ -125,9 +125,9 @@ func (f *finisher) dead(b *life) error {
 	if f.commits[b.tip()].owner > 0 && !untouchedTag {
 		return nil
 	}
-	name, _ := cutDir(b.path, f.layout.root)
-	if name == "" {
-		name = "root"
+	name := cmp.Or(relative(b.path, f.layout.base), "root")
+	if b.path == loose {
+		name = looseName
 	}
 	f.result.Archived++
 	return f.tag(f.names.claim(archived, fmt.Sprintf("%s@%d", name, b.to)), b)
@@ -135,6 +135,7 @@ func (f *finisher) dead(b *life) error {
 
 // point makes a ref, and the owner of all commits that no ref before it reaches.
 func (f *finisher) point(ref string, b *life, id pack.ID) {
+	f.refOf[b] = ref
 	f.result.Refs = append(f.result.Refs, Ref{Name: ref, ID: id})
 	f.result.Tips = append(f.result.Tips, Tip{Ref: ref, Commit: f.commits[b.tip()].id, Tree: f.commits[b.tip()].tree, Node: b.node})
 	f.own(b.tip(), int32(len(f.result.Refs)))

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path"
@@ -19,24 +20,35 @@ import (
 type mapping struct {
 	commits []mapped
 	at      map[Place]string // commit ids
-	paths   []string         // all paths, sorted
+	paths   []string         // all paths but outside, sorted
+	within  []string         // those of them that hold no other
+	last    map[string]int64 // the newest revision with a commit, by path
 }
+
+// outside stands in a map file for the branch of files that are in no directory that is a branch.
+const outside = "(outside)"
 
 type mapped struct {
 	Place
 	commit string
 }
 
-// Check judges a conversion of the repository in the standard layout: a bare Git repository and the map file that came
-// with it. Each commit's tree must be what Subversion has there; each revision that changes a mapped branch must have
-// its commit; each living branch and tag must have its ref with its tree. It returns the number of commits seen and an
-// error that names the first disagreements.
+// Check judges a conversion of the whole repository: a bare Git repository and the map file that came with it. Each
+// commit's tree must be what Subversion has there; each revision that changes a branch must have its commit, and what is
+// in no branch must be in commits of its own; each living branch and tag must have its ref with its tree. It returns the
+// number of commits seen and an error that names the first disagreements.
+//
+// Branches are the paths in the map file. One that holds others is a branch until its last commit, and they are from then
+// on: it is where files were before there was a trunk.
 func (j *Judge) Check(ctx context.Context, mapFile, gitDir string) (commits int, err error) {
 	m, err := readMapping(mapFile)
 	if err != nil {
 		return 0, err
 	}
 	var found faults
+	if err := j.addCopies(m); err != nil {
+		return 0, err
+	}
 	if err := j.checkTrees(ctx, m, gitDir, &found); err != nil {
 		return 0, err
 	}
@@ -67,7 +79,7 @@ func readMapping(file string) (*mapping, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &mapping{at: map[Place]string{}}
+	m := &mapping{at: map[Place]string{}, last: map[string]int64{}}
 	for line := range strings.Lines(string(data)) {
 		commit, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
 		tab := strings.LastIndexByte(rest, '\t') // the path may have some, too
@@ -84,11 +96,84 @@ func readMapping(file string) (*mapping, error) {
 		}
 		m.commits = append(m.commits, mapped{place, commit})
 		m.at[place] = commit
-		m.paths = append(m.paths, place.Path)
+		m.last[place.Path] = max(m.last[place.Path], revision)
+	}
+	m.paths = slices.Sorted(maps.Keys(m.last))
+	m.paths = slices.DeleteFunc(m.paths, func(path string) bool { return path == outside })
+	return m, nil
+}
+
+// addCopies finds the branches without a commit: copies of others that nobody changed.
+func (j *Judge) addCopies(m *mapping) error {
+	head, err := j.Head()
+	if err != nil {
+		return err
+	}
+	for revision := int64(1); revision <= head; revision++ {
+		changes, err := j.Changes(revision)
+		if err != nil {
+			return err
+		}
+		for _, to := range changes {
+			moved, err := j.isMoved(m, to, revision)
+			if err != nil {
+				return err
+			}
+			if moved {
+				m.paths = append(m.paths, to)
+				continue
+			}
+			source, err := j.Source(to, revision)
+			if err != nil {
+				return err
+			}
+			if source == nil || slices.ContainsFunc(m.paths, func(path string) bool { return path != "" && within(to, path) }) {
+				continue
+			}
+			for _, path := range slices.Clone(m.paths) {
+				if path != "" && within(path, source.Path) {
+					m.paths = append(m.paths, to+strings.TrimPrefix(path, source.Path))
+				}
+			}
+		}
 	}
 	slices.Sort(m.paths)
 	m.paths = slices.Compact(m.paths)
-	return m, nil
+	for _, path := range m.paths {
+		if !slices.ContainsFunc(m.paths, func(other string) bool { return other != path && within(other, path) }) {
+			m.within = append(m.within, path)
+		}
+	}
+	return nil
+}
+
+// isMoved reports whether all that was at the root is in another directory now: a trunk was made of it.
+func (j *Judge) isMoved(m *mapping, to string, revision int64) (bool, error) {
+	if m.last[""] == 0 || to == "" || slices.Contains(m.paths, to) {
+		return false, nil
+	}
+	before, err := j.Tree("", revision-1)
+	if err != nil || before == EmptyTree {
+		return false, err
+	}
+	now, err := j.Tree(to, revision)
+	return now == before, err
+}
+
+// isBranch reports whether a path is a branch in a revision.
+func (m *mapping) isBranch(path string, revision int64) bool {
+	if !slices.Contains(m.within, path) {
+		return revision <= m.last[path]
+	}
+	return !slices.ContainsFunc(m.paths, func(other string) bool { return other != path && within(path, other) && revision <= m.last[other] })
+}
+
+// tree is what a commit must have.
+func (j *Judge) tree(m *mapping, place Place) (string, error) {
+	if place.Path == outside {
+		return j.Outside(m.within, place.Revision)
+	}
+	return j.Tree(place.Path, place.Revision)
 }
 
 // checkTrees compares the tree of every commit.
@@ -105,7 +190,7 @@ func (j *Judge) checkTrees(ctx context.Context, m *mapping, gitDir string, found
 		return fmt.Errorf("svnjudge: git told %d trees of %d commits", len(trees), len(m.commits))
 	}
 	for i, c := range m.commits {
-		want, err := j.Tree(c.Path, c.Revision)
+		want, err := j.tree(m, c.Place)
 		if err != nil {
 			return err
 		}
@@ -122,16 +207,20 @@ func (j *Judge) checkComplete(m *mapping, found *faults) error {
 	if err != nil {
 		return err
 	}
+	before := EmptyTree
 	for revision := int64(1); revision <= head; revision++ {
 		changes, err := j.Changes(revision)
 		if err != nil {
 			return err
 		}
+		if before, err = j.checkOutside(m, revision, before, found); err != nil {
+			return err
+		}
 		for _, path := range m.touched(changes) {
-			if m.at[Place{path, revision}] != "" {
+			if m.at[Place{path, revision}] != "" || !m.isBranch(path, revision) {
 				continue
 			}
-			wanted, err := j.needsCommit(path, revision)
+			wanted, err := j.needsCommit(m, path, revision)
 			if err != nil {
 				return err
 			}
@@ -141,6 +230,20 @@ func (j *Judge) checkComplete(m *mapping, found *faults) error {
 		}
 	}
 	return nil
+}
+
+// checkOutside looks for the commit of what is in no branch, and returns what that is.
+func (j *Judge) checkOutside(m *mapping, revision int64, before string, found *faults) (string, error) {
+	for _, path := range m.paths {
+		if !slices.Contains(m.within, path) && m.isBranch(path, revision) {
+			return before, nil
+		}
+	}
+	now, err := j.Outside(m.within, revision)
+	if err == nil && now != before && now != EmptyTree && m.at[Place{outside, revision}] == "" {
+		found.add("what is in no branch in r%d has no commit", revision)
+	}
+	return now, err
 }
 
 // touched returns the mapped paths that are one of the changed paths, contain one, or are in one.
@@ -162,10 +265,15 @@ func within(path, dir string) bool {
 }
 
 // needsCommit reports whether a branch's files in a revision are neither what they were before it nor what was copied there.
-func (j *Judge) needsCommit(path string, revision int64) (bool, error) {
+func (j *Judge) needsCommit(m *mapping, path string, revision int64) (bool, error) {
 	now, err := j.Tree(path, revision)
 	if err != nil || now == "" || now == EmptyTree {
 		return false, err
+	}
+	if m.last[""] > 0 && path != "" { // it continues what the root was
+		if before, err := j.Tree("", revision-1); err != nil || now == before {
+			return false, err
+		}
 	}
 	before := Place{path, revision - 1}
 	source, err := j.Source(path, revision)
@@ -201,7 +309,7 @@ func (j *Judge) checkRefs(ctx context.Context, m *mapping, gitDir string, found 
 	refs := map[string]string{} // path in Subversion -> ref
 	if slices.Equal(m.paths, []string{""}) {
 		refs[""] = symbolic[0]
-	} else {
+	} else if m.last["trunk"] > 0 {
 		refs["trunk"] = symbolic[0]
 		for dir, space := range map[string]string{"branches": "refs/heads/", "tags": "refs/tags/"} {
 			names, err := j.Directories(dir, head)
@@ -220,6 +328,16 @@ func (j *Judge) checkRefs(ctx context.Context, m *mapping, gitDir string, found 
 		}
 		if want != "" && want != EmptyTree && trees[ref] != want && !renamed(trees, ref, want) {
 			found.add("%s: %s has tree %q, Subversion %s", path, ref, trees[ref], want)
+		}
+	}
+	living := slices.Collect(maps.Values(trees))
+	for _, path := range m.within {
+		want, err := j.Tree(path, head)
+		if err != nil {
+			return err
+		}
+		if want != "" && want != EmptyTree && m.isBranch(path, head) && !slices.Contains(living, want) {
+			found.add("%s: no ref has tree %s", path, want)
 		}
 	}
 	return nil

@@ -94,6 +94,31 @@ class Judge:
         found = self.directory(root, path)
         return (found[1] if found else object_id(b"tree", b"").digest()).hex()
 
+    def outside(self, root, path, dirs):
+        """The tree of what is in a directory and in none of others below it."""
+        pool = core.Pool()
+        entries = []
+        for name, entry in fs.dir_entries(root, path, pool).items():
+            child = path + b"/" + name
+            if entry.kind != core.svn_node_dir:
+                mode, id = self.file(root, child)
+                entries.append((self.entry_name(root, child, name, mode), mode, id))
+            elif child not in dirs:
+                if not any(d.startswith(child + b"/") for d in dirs):
+                    found = self.directory(root, child)
+                else:
+                    found = self.outside(root, child, dirs)
+                if found:
+                    entries.append((self.entry_name(root, child, name, found[0]), *found))
+        pool.destroy()
+        return self.encode(entries)
+
+    @staticmethod
+    def encode(entries):
+        entries.sort(key=lambda e: e[0] + b"/" if e[1] == b"40000" else e[0])
+        data = b"".join(b"%s %s\0%s" % (mode, name, id) for name, mode, id in entries)
+        return (b"40000", object_id(b"tree", data).digest()) if entries else None
+
     def directory(self, root, path):
         pool = core.Pool()
         node = fs.unparse_id(fs.node_id(root, path, pool), pool)
@@ -104,9 +129,7 @@ class Judge:
                 found = (self.directory if entry.kind == core.svn_node_dir else self.file)(root, child)
                 if found:
                     entries.append((self.entry_name(root, child, name, found[0]), *found))
-            entries.sort(key=lambda e: e[0] + b"/" if e[1] == b"40000" else e[0])
-            data = b"".join(b"%s %s\0%s" % (mode, name, id) for name, mode, id in entries)
-            self.known[node] = (b"40000", object_id(b"tree", data).digest()) if entries else None
+            self.known[node] = self.encode(entries)
         pool.destroy()
         return self.known[node]
 
@@ -152,6 +175,10 @@ class Judge:
         path = b"/" + request["path"].encode()
         if request["ask"] == "tree":
             return self.tree(root, path.rstrip(b"/"), pool)
+        if request["ask"] == "outside":
+            dirs = {b"/" + d.encode() for d in request["dirs"] or []}
+            found = None if b"/" in dirs else self.outside(root, b"", dirs)
+            return (found[1] if found else object_id(b"tree", b"").digest()).hex()
         if request["ask"] == "source":
             return self.source(root, revision, path, pool)
         if request["ask"] == "changes":

@@ -69,7 +69,14 @@ func (j *Judge) Close() error {
 // svn:executable and svn:special, and the target alone as the content of a symbolic link. It is "" where there is no directory.
 func (j *Judge) Tree(path string, revision int64) (string, error) {
 	var tree string // null leaves it as it is
-	err := j.ask(&tree, question{"tree", path, revision})
+	err := j.ask(&tree, question{Ask: "tree", Path: path, Revision: revision})
+	return tree, err
+}
+
+// Outside is the id of the Git tree of all files of a revision that are in none of some directories.
+func (j *Judge) Outside(dirs []string, revision int64) (string, error) {
+	var tree string
+	err := j.ask(&tree, question{Ask: "outside", Dirs: dirs, Revision: revision})
 	return tree, err
 }
 
@@ -83,14 +90,14 @@ func (j *Judge) Head() (int64, error) {
 // Changes are the paths that a revision changed.
 func (j *Judge) Changes(revision int64) ([]string, error) {
 	var paths []string
-	err := j.ask(&paths, question{"changes", "", revision})
+	err := j.ask(&paths, question{Ask: "changes", Revision: revision})
 	return paths, err
 }
 
 // Directories are the names of the directories in a directory.
 func (j *Judge) Directories(path string, revision int64) ([]string, error) {
 	var names []string
-	err := j.ask(&names, question{"directories", path, revision})
+	err := j.ask(&names, question{Ask: "directories", Path: path, Revision: revision})
 	return names, err
 }
 
@@ -103,14 +110,15 @@ type Place struct {
 // Source is what the revision copied to path, by itself or with a directory above it; nil when it did not.
 func (j *Judge) Source(path string, revision int64) (*Place, error) {
 	var source *Place
-	err := j.ask(&source, question{"source", path, revision})
+	err := j.ask(&source, question{Ask: "source", Path: path, Revision: revision})
 	return source, err
 }
 
 type question struct {
-	Ask      string `json:"ask"`
-	Path     string `json:"path"`
-	Revision int64  `json:"revision"`
+	Ask      string   `json:"ask"`
+	Path     string   `json:"path"`
+	Revision int64    `json:"revision"`
+	Dirs     []string `json:"dirs"`
 }
 
 func (j *Judge) ask(answer any, q question) error {
