@@ -2,7 +2,6 @@ package history
 
 import (
 	"math"
-	"path"
 	"slices"
 	"strings"
 )
@@ -191,10 +190,10 @@ func (l *layout) outside(p string, revision int64) location {
 		return location{rule: noRule, above: isBelow(l.scope, p)}
 	}
 	root := l.scope
-	for l.decide(root, revision).above {
+	for below != "" && l.decide(root, revision).above {
 		var name string
 		name, below, _ = strings.Cut(below, "/")
-		root = path.Join(root, name)
+		root = joined(root, name)
 	}
 	return location{root: root, rest: below, kind: branch, in: true, outside: true, rule: noRule}
 }

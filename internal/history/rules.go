@@ -57,6 +57,7 @@ type glob []string
 const (
 	maxRules     = 1 << 20 // bytes of text
 	maxRuleHoles = 16      // in one name
+	maxEras      = 64      // different revisions after which rules are not in force
 )
 
 // ParseRules reads rules, one a line. Blank text has none: then the layout is found out, and the result is nil. An error
@@ -66,6 +67,7 @@ func ParseRules(text string) (*Rules, error) {
 		return nil, gantry.Errorf(gantry.Invalid, "history.ParseRules", "the layout has %d bytes; %d are allowed", len(text), maxRules)
 	}
 	var rules Rules
+	eras := map[int64]bool{}
 	number := 0
 	for line := range strings.Lines(text) {
 		number++
@@ -80,6 +82,9 @@ func ParseRules(text string) (*Rules, error) {
 			continue
 		}
 		r, err := parseRule(words)
+		if eras[r.until] = true; err == nil && len(eras) > maxEras {
+			err = fmt.Errorf("there are more than %d different revisions after until", maxEras-1)
+		}
 		if err != nil {
 			return nil, gantry.Errorf(gantry.Invalid, "history.ParseRules", "layout, line %d: %w", number, err)
 		}
