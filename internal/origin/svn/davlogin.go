@@ -174,11 +174,11 @@ func parseChallenges(header string) []challenge {
 		}
 		trimmed := strings.TrimLeft(after, " \t")
 		if value, found := strings.CutPrefix(trimmed, "="); found && len(all) > 0 && !strings.HasPrefix(value, "=") {
-			last := &all[len(all)-1]
-			var ok bool
-			if last.params[strings.ToLower(word)], rest, ok = cutValue(strings.TrimLeft(value, " \t")); !ok {
+			value, after, ok := cutValue(strings.TrimLeft(value, " \t"))
+			if !ok {
 				return all
 			}
+			all[len(all)-1].params[strings.ToLower(word)], rest = value, after
 			continue
 		}
 		all = append(all, challenge{strings.ToLower(word), word, map[string]string{}})

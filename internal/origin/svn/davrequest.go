@@ -101,7 +101,8 @@ func (s *davSession) at(path string) *url.URL {
 
 // answer reads one response. again asks for the request to be sent once more.
 func (s *davSession) answer(ctx context.Context, r davRequest, response *http.Response, tried bool, alive func(),
-	read func(http.Header, *xmlReader) error) (again bool, err error) {
+	read func(http.Header, *xmlReader) error,
+) (again bool, err error) {
 	body := io.Reader(&davBody{s: s, ctx: ctx, r: response.Body, alive: alive})
 	if strings.EqualFold(response.Header.Get("Content-Encoding"), "gzip") {
 		z, err := gzip.NewReader(body)

@@ -147,7 +147,7 @@ type unbase64 struct {
 }
 
 func (d *unbase64) Write(p []byte) (int, error) {
-	if bytes.IndexAny(p, " \t\r\n") < 0 {
+	if !bytes.ContainsAny(p, " \t\r\n") {
 		d.coded = append(d.coded, p...)
 	} else {
 		for _, c := range p {
