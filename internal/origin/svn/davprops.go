@@ -57,16 +57,19 @@ func readMultistatus(x *xmlReader, each func(href string, props []davProp) error
 		var href string
 		var props []davProp
 		var size int64
+		refused := false // a part of a directory that the user may not see
 		err := x.each(func(name xmlName) (err error) {
 			switch name {
 			case xmlName{nsDAV, "href"}:
 				href, err = readHref(x)
 			case xmlName{nsDAV, "propstat"}:
 				props, err = readPropstat(x, props, &size)
+			case xmlName{nsDAV, "status"}:
+				refused = true
 			}
 			return err
 		})
-		if err != nil {
+		if err != nil || refused {
 			return err
 		}
 		return each(href, props)
