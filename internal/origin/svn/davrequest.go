@@ -55,9 +55,13 @@ func (s *davSession) ask(ctx context.Context, r davRequest, read func(http.Heade
 			return err
 		}
 		tried := s.login.scheme != ""
+		asked := time.Now()
 		response, err := s.opt.HTTP.RoundTrip(request)
 		if err != nil {
 			return s.fault(ctx, err)
+		}
+		if took := time.Since(asked); s.quick == 0 || took < s.quick {
+			s.quick = took
 		}
 		again, err := s.answer(ctx, r, response, tried, alive, read)
 		response.Body.Close()
