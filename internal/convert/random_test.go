@@ -92,6 +92,7 @@ func judgeEveryWay(t *testing.T, h *svnfixture.History) (*svnfixture.Repo, conve
 	whole.same(t, "as written", convertDump(t, h.Bytes()))
 	whole.same(t, "deltas", convertDump(t, repo.Dump(t, "--deltas")))
 	whole.same(t, "svn", convertFrom(t, dial(t, repo, "")))
+	whole.same(t, "http", convertFrom(t, dialHTTP(t, repo)))
 	return repo, whole
 }
 
