@@ -38,7 +38,7 @@ func TestTreesAreSubversions(t *testing.T) {
 			if commits != int(first.result.Commits) || commits == 0 {
 				t.Errorf("%d commits judged, %d in the result", commits, first.result.Commits)
 			}
-			for way, src := range map[string]origin.PathSource{"deltas": openDumpBytes(t, repo.Dump(t, "--deltas")), "svn": dial(t, repo, ""), "http": dialHTTP(t, repo, davfixture.Config{})} {
+			for way, src := range map[string]origin.PathSource{"deltas": openDumpBytes(t, repo.Dump(t, "--deltas")), "svn": dial(t, repo, ""), "http": dialHTTP(t, repo, "", davfixture.Config{})} {
 				c := convertFrom(t, src)
 				if !slices.Equal(c.commits, first.commits) || !slices.Equal(c.result.Refs, first.result.Refs) {
 					t.Errorf("%s: other commits than from whole texts", way)
@@ -100,14 +100,15 @@ func dialAddr(t *testing.T, addr, below string) origin.PathSource {
 	return src
 }
 
-// dialHTTP opens a repository through Apache.
-func dialHTTP(t *testing.T, repo *svnfixture.Repo, config davfixture.Config) origin.PathSource {
+// dialHTTP is dial through Apache.
+func dialHTTP(t *testing.T, repo *svnfixture.Repo, below string, config davfixture.Config) origin.PathSource {
 	t.Helper()
 	server := davfixture.Serve(t, repo.Root, config)
-	address, err := url.Parse(server.URL + "/repo")
+	address, err := url.Parse(server.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
+	address.Path += "/repo" + below
 	src, err := svn.Open(t.Context(), svn.Options{URL: address, HTTP: server.Client.Transport, TempDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)

@@ -1,15 +1,20 @@
 package convert
 
 import (
+	"bytes"
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"gantry/internal/gantrytest/davfixture"
 	"gantry/internal/gantrytest/svnfixture"
 	"gantry/internal/gantrytest/svnjudge"
 	"gantry/internal/gantrytest/svnrandom"
@@ -28,9 +33,13 @@ func TestRandomHistories(t *testing.T) {
 			if t.Run("whole", func(t *testing.T) { judgeRandom(t, seed, revisions) }) {
 				return
 			}
-			for n := range revisions { // the shortest that fails
-				if !t.Run(fmt.Sprintf("%d revisions", n+1), func(t *testing.T) { judgeRandom(t, seed, n+1) }) {
-					return
+			passes, fails := 0, revisions // the search for a short one that fails
+			for fails-passes > 1 {
+				n := (passes + fails) / 2
+				if t.Run(fmt.Sprintf("%d revisions", n), func(t *testing.T) { judgeRandom(t, seed, n) }) {
+					passes = n
+				} else {
+					fails = n
 				}
 			}
 		})
@@ -77,6 +86,45 @@ func judgeRandom(t *testing.T, seed uint64, revisions int) {
 	}
 	whole.same(t, fmt.Sprintf("first r%d", half), mapped(t, grown.Conversion, MapOptions{}))
 	whole.same(t, "stopped", convertInParts(t, openDumpBytes(t, repo.Dump(t)), chance))
+	judgeBelow(t, repo, chance)
+}
+
+// judgeBelow reads one directory of a repository's root alone.
+func judgeBelow(t *testing.T, repo *svnfixture.Repo, chance *rand.Rand) {
+	t.Helper()
+	judge := svnjudge.Open(t, repo.Dir)
+	dirs, err := judge.Directories("", repo.Head(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(dirs) == 0 {
+		return
+	}
+	dir := dirs[chance.IntN(len(dirs))]
+	address, _, _ := strings.Cut(repo.At(dir, 0), "@0")
+	if bytes.Contains(repo.Dump(t), []byte("Node-path: "+dir+"\nNode-kind: file\n")) {
+		return // its text is nothing that a directory could be a copy of
+	}
+	if exec.Command("svnrdump", "dump", "--quiet", address).Run() != nil {
+		return // Subversion itself cannot tell the history of some directories whose files came from outside
+	}
+	c := convertFrom(t, dial(t, repo, "/"+dir))
+	bare, _ := c.install(t)
+	var names strings.Builder
+	for _, commit := range c.commits {
+		names.WriteString(commit.ID.String() + "^{tree}\n")
+	}
+	trees := strings.Fields(git(t, []byte(names.String()), "--git-dir", bare, "cat-file", "--batch-check=%(objectname)"))
+	for i, commit := range c.commits {
+		want, err := judge.Tree(path.Join(dir, commit.Path), commit.Revision)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if trees[i] != cmp.Or(want, svnjudge.EmptyTree) { // the root is there also when the directory is not
+			t.Errorf("%s: %q in r%d has tree %s, Subversion %s", dir, commit.Path, commit.Revision, trees[i], want)
+		}
+	}
+	c.same(t, "below the root over http", convertFrom(t, dialHTTP(t, repo, "/"+dir, davfixture.Config{})))
 }
 
 // judgeEveryWay converts a history from dumps and servers. libsvn judges one of the results, to which the others are equal.
@@ -92,7 +140,7 @@ func judgeEveryWay(t *testing.T, h *svnfixture.History) (*svnfixture.Repo, conve
 	whole.same(t, "as written", convertDump(t, h.Bytes()))
 	whole.same(t, "deltas", convertDump(t, repo.Dump(t, "--deltas")))
 	whole.same(t, "svn", convertFrom(t, dial(t, repo, "")))
-	whole.same(t, "http", convertFrom(t, dialHTTP(t, repo)))
+	whole.same(t, "http", convertFrom(t, dialHTTP(t, repo, "", davfixture.Config{})))
 	return repo, whole
 }
 

@@ -97,7 +97,7 @@ func TestHiddenPaths(t *testing.T) {
 	want := []string{"branches/feature/data", "branches/stable/data", "tags/v1.1/data"}
 	for way, src := range map[string]origin.PathSource{
 		"svn":  dialAddr(t, svnfixture.ServeAuthz(t, repo.Root, rules), ""),
-		"http": dialHTTP(t, repo, davfixture.Config{Authz: rules}),
+		"http": dialHTTP(t, repo, "", davfixture.Config{Authz: rules}),
 	} {
 		report := convertFrom(t, src).result.Report
 		if !slices.Equal(report.Hidden, want) || report.ComparedEntries == 0 {

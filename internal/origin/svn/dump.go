@@ -176,7 +176,7 @@ func (d *Dump) replayFrom(ctx context.Context, r *dumpReader, first, last int64,
 	switch {
 	case errors.As(err, &fromSink):
 		return fromSink.error
-	case errors.Is(err, errRootIsFile), errors.Is(err, errTooManyChanges):
+	case errors.Is(err, errTooManyChanges):
 		return r.errorf("%w", err)
 	}
 	return err

@@ -76,7 +76,7 @@ func outcome(ctx context.Context, op string, address *url.URL, cancelled bool, e
 		return gantry.Errorf(gantry.Invalid, op, "%s: %w", address, err)
 	case errors.As(err, &answer):
 		return gantry.Errorf(answer.kind(), op, "%s: %w", address, err)
-	case errors.As(err, &protocol), errors.Is(err, errRootIsFile), errors.Is(err, errTooManyChanges):
+	case errors.As(err, &protocol), errors.Is(err, errTooManyChanges):
 		return gantry.Errorf(gantry.Invalid, op, "%s: %w", address, err)
 	case errors.Is(err, origin.ErrTemporary):
 		return gantry.Errorf(gantry.Unavailable, op, "%s: %w", address, err)

@@ -180,6 +180,30 @@ func TestWithoutEnd(t *testing.T) {
 	}
 }
 
+// A server that gives up a revision waits to be told that this was heard, and then says why.
+func TestGivingUp(t *testing.T) {
+	t.Parallel()
+	near, far := net.Pipe()
+	defer far.Close()
+	go func() {
+		heard := make([]byte, 100)
+		_, _ = far.Read(heard) // the question
+		_, _ = io.WriteString(far, logInNot+"( revprops ( ) ) ( abort-edit ( ) ) ")
+		for all := ""; !strings.HasSuffix(all, "( success ( ) ) "); {
+			n, err := far.Read(heard)
+			if err != nil {
+				return
+			}
+			all += string(heard[:n])
+		}
+		_, _ = io.WriteString(far, "( failure ( ( 160017 3:why 0: 0 ) ) ) ")
+	}()
+	s := &Session{wire: newWire(timedConn{near, 10 * time.Second})}
+	if err := s.replayRange(1, 1, idle{}); err == nil || !strings.Contains(err.Error(), "why (E160017)") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // idle is a sink that believes everything.
 type idle struct{}
 

@@ -74,6 +74,10 @@ func (e *raEditor) abort() error {
 	if err := e.wire.close(); err != nil {
 		return err
 	}
+	// The server says why only after this, as if it had been asked to commit.
+	if err := e.wire.send("( success ( ) )"); err != nil {
+		return err
+	}
 	if err := e.s.response(func() error { return nil }); err != nil {
 		return err
 	}

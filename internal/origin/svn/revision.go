@@ -2,7 +2,6 @@ package svn
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -104,14 +103,17 @@ func (e *emitter) change(c *origin.Change) error {
 	return e.send(c)
 }
 
-// send makes of what happens to the root what may happen to it: it is there from the beginning on, and for ever.
+// send makes of what happens to the root what may happen to it: it is there from the beginning on, and for ever. Where it
+// was deleted or a file at the origin, it is empty.
 func (e *emitter) send(c *origin.Change) error {
 	if c.Path == "" {
 		switch {
 		case c.Action == origin.Delete:
 			c = &origin.Change{Action: origin.Replace, Dir: true}
+		case !c.Dir && c.Action == origin.Modify:
+			return nil
 		case !c.Dir:
-			return errRootIsFile
+			c = &origin.Change{Action: origin.Replace, Dir: true}
 		case c.Action == origin.Add && c.Copied:
 			c.Action = origin.Replace
 		case c.Action == origin.Add:
@@ -125,8 +127,6 @@ func (e *emitter) send(c *origin.Change) error {
 }
 
 var errTooManyChanges = fmt.Errorf("a revision has more than the %d changes that Gantry reads", maxChanges)
-
-var errRootIsFile = errors.New("what is imported was a file in this revision; import the directory that held it")
 
 func (e *emitter) end() error {
 	if err := e.flush(); err != nil {
