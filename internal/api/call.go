@@ -29,7 +29,10 @@ func (a *API) handler(rt *route) http.Handler {
 		began := a.Now()
 		c := &call{r: r, route: rt, id: newRequestID()}
 		a.headers.identify(w.Header(), c.id)
-		if r.Body != nil {
+		switch {
+		case rt.streams:
+			r.Body = newStream(w, r.Body)
+		case r.Body != nil:
 			r.Body = http.MaxBytesReader(w, r.Body, a.Limits.Body)
 		}
 		rep, err := a.answer(c)

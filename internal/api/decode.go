@@ -49,6 +49,8 @@ func decodeObject(body []byte, resource string, into any) error {
 	return nil
 }
 
+var errBodyEnded = &protocolError{status: http.StatusBadRequest, message: "The body ended early."}
+
 func readBody(c *call) ([]byte, error) {
 	body, err := io.ReadAll(c.r.Body) // bounded by http.MaxBytesReader
 	var tooLarge *http.MaxBytesError
@@ -56,7 +58,7 @@ func readBody(c *call) ([]byte, error) {
 	case errors.As(err, &tooLarge):
 		return nil, gantry.Errorf(gantry.TooLarge, "api", "The body is larger than %d bytes.", tooLarge.Limit)
 	case err != nil:
-		return nil, &protocolError{status: http.StatusBadRequest, message: "The body ended early."}
+		return nil, errBodyEnded
 	}
 	return body, nil
 }

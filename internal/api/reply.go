@@ -24,6 +24,7 @@ type reply struct {
 	link        string
 	allow       string
 	retryAfter  string
+	byteRange   string // the Range header: which bytes of an upload are there
 }
 
 func ok(body any) (reply, error) { return reply{status: http.StatusOK, body: body}, nil }
@@ -61,6 +62,7 @@ func (a *API) write(w http.ResponseWriter, c *call, rep reply) (status, sent int
 	setIf(h, "Link", rep.link)
 	setIf(h, "Allow", rep.allow)
 	setIf(h, "Retry-After", rep.retryAfter)
+	setIf(h, "Range", rep.byteRange)
 	if rep.fileName != "" {
 		h.Set("Content-Disposition", `attachment; filename="`+rep.fileName+`"`)
 	}

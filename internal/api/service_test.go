@@ -65,7 +65,7 @@ func start(t testing.TB, edit func(*api.Options)) *service {
 	work, err := imports.New(imports.Options{
 		DB: db, Queue: queue, Sealer: sealer, Repos: s.repos, Git: git, Egress: egress.New(policy, log), Log: log, Now: time.Now,
 		Dir: filepath.Join(dir, "staging"), Workers: 2, Lease: time.Minute, Retention: time.Hour,
-		DefaultBranch: "main", LargeFileThreshold: gantry.LargeFileThreshold,
+		DefaultBranch: "main", LargeFileThreshold: gantry.LargeFileThreshold, UploadLimit: uploadLimit,
 	})
 	check(t, err)
 
@@ -105,6 +105,9 @@ func start(t testing.TB, edit func(*api.Options)) *service {
 	})
 	return s
 }
+
+// uploadLimit is that of the services of these tests.
+const uploadLimit = 1 << 20
 
 func check(t testing.TB, err error) {
 	t.Helper()

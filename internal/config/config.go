@@ -39,6 +39,7 @@ type Config struct {
 	RateAnonymous int // requests an hour
 	RateImport    int // started imports a minute
 	BodyLimit     Size
+	UploadLimit   Size
 	PushLimit     Size // 0: none
 	GitProcesses  int  // at a time for one repository
 

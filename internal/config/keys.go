@@ -135,6 +135,10 @@ func Keys() []Key {
 			field: func(c *Config) any { return &c.ImportRetention },
 		},
 		{
+			Name: "upload_limit", Default: "100GiB", Help: "size of a dump or bundle that is uploaded to be imported",
+			field: func(c *Config) any { return &c.UploadLimit }, check: func(c *Config) error { return positive(c.UploadLimit) },
+		},
+		{
 			Name: "default_branch", Default: "main", Help: "name that a trunk is given",
 			field: func(c *Config) any { return &c.DefaultBranch }, check: checkBranch,
 		},

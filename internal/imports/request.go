@@ -2,6 +2,7 @@ package imports
 
 import (
 	"context"
+	"os"
 	"strconv"
 
 	"gantry"
@@ -38,7 +39,6 @@ func invalid(op, field string, code gantry.FieldCode, message string) error {
 // Start begins an import into a repository. It needs push access; an import that is still live, or a repository that
 // holds somebody's commits, is gantry.Invalid.
 func (s *Service) Start(ctx context.Context, p gantry.Principal, repo *repos.View, in Start) (*gantry.Import, error) {
-	const op = "imports.Start"
 	if err := repos.Require(repo, gantry.PermWrite); err != nil {
 		return nil, err
 	}
@@ -46,21 +46,30 @@ func (s *Service) Start(ctx context.Context, p gantry.Principal, repo *repos.Vie
 	if err != nil {
 		return nil, err
 	}
-	foreign, err := s.foreignRef(ctx, repo)
-	if err != nil {
+	return s.begin(ctx, repo, fresh, func(row *store.Import) (err error) {
+		if in.Password != "" {
+			row.Password, err = s.seal(row.ID, in.Password)
+		}
+		return err
+	})
+}
+
+// begin adds an import in place of an earlier one that has ended, and sets it to work. complete is called with the row
+// that has an id now, before it is set to work; it may be called more than once, each time with another id.
+func (s *Service) begin(ctx context.Context, repo *repos.View, fresh *store.Import, complete func(*store.Import) error) (*gantry.Import, error) {
+	const op = "imports.Start"
+	if err := s.checkOwn(ctx, op, repo); err != nil {
 		return nil, err
 	}
-	if foreign != "" {
-		return nil, invalid(op, "repository", gantry.InvalidField, "the repository has commits of its own ("+foreign+"); import into an empty repository")
-	}
 	var row store.Import
-	err = s.DB.Write(ctx, func(tx *store.Tx) error {
+	err := s.DB.Write(ctx, func(tx *store.Tx) error {
 		row = *fresh
 		old, err := tx.ImportByRepository(repo.Repository.ID)
 		switch {
-		case err == nil && old.Status.Live():
-			return invalid(op, "repository", gantry.AlreadyExists, "an import of this repository is under way; cancel it first")
 		case err == nil:
+			if err := checkEnded(op, old); err != nil {
+				return err
+			}
 			if err := s.remove(ctx, tx, old); err != nil {
 				return err
 			}
@@ -70,10 +79,8 @@ func (s *Service) Start(ctx context.Context, p gantry.Principal, repo *repos.Vie
 		if err := tx.InsertImport(&row); err != nil {
 			return err
 		}
-		if in.Password != "" {
-			if row.Password, err = s.seal(row.ID, in.Password); err != nil {
-				return err
-			}
+		if err := complete(&row); err != nil {
+			return err
 		}
 		return s.release(ctx, tx, &row)
 	})
@@ -81,6 +88,23 @@ func (s *Service) Start(ctx context.Context, p gantry.Principal, repo *repos.Vie
 		return nil, err
 	}
 	return &row.Import, nil
+}
+
+// checkOwn refuses a repository that holds somebody's commits.
+func (s *Service) checkOwn(ctx context.Context, op string, repo *repos.View) error {
+	foreign, err := s.foreignRef(ctx, repo)
+	if err == nil && foreign != "" {
+		err = invalid(op, "repository", gantry.InvalidField, "the repository has commits of its own ("+foreign+"); import into an empty repository")
+	}
+	return err
+}
+
+// checkEnded refuses to replace an import that somebody works on.
+func checkEnded(op string, row *store.Import) error {
+	if row.Status.Live() {
+		return invalid(op, "repository", gantry.AlreadyExists, "an import of this repository is under way; cancel it first")
+	}
+	return nil
 }
 
 func (s *Service) newImport(repo *repos.View, in Start) (*store.Import, error) {
@@ -247,18 +271,27 @@ func choose(tx *store.Tx, row *store.Import, choice gantry.ProjectChoice) error 
 	return invalid(op, "vcs", gantry.InvalidField, "this project is not one of project_choices; send one of them whole")
 }
 
-// Cancel stops an import and deletes it with its staging and credentials. The repository stays as it is.
+// Cancel stops an import and deletes it with its staging and credentials, or an upload that is not complete. The
+// repository stays as it is.
 func (s *Service) Cancel(ctx context.Context, p gantry.Principal, repo *repos.View) error {
 	if err := repos.Require(repo, gantry.PermWrite); err != nil {
 		return err
 	}
-	return s.DB.Write(ctx, func(tx *store.Tx) error {
+	_, uploading := s.Uploaded(ctx, p, repo)
+	err := s.DB.Write(ctx, func(tx *store.Tx) error {
 		row, err := tx.ImportByRepository(repo.Repository.ID)
 		if err != nil {
 			return err
 		}
 		return s.remove(ctx, tx, row)
 	})
+	if gantry.KindOf(err) == gantry.NotFound && uploading == nil {
+		err = nil
+	}
+	if err != nil {
+		return err
+	}
+	return os.RemoveAll(s.uploadDir(repo.Repository.ID))
 }
 
 func (s *Service) remove(ctx context.Context, tx *store.Tx, row *store.Import) error {

@@ -40,6 +40,7 @@ type Options struct {
 	Retention          time.Duration // how long raw data is kept after an import is complete
 	DefaultBranch      string
 	LargeFileThreshold int64 // bytes
+	UploadLimit        int64 // bytes of an uploaded file
 }
 
 // Service answers requests about imports and does their work.

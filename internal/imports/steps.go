@@ -3,7 +3,10 @@ package imports
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"strconv"
 
 	"gantry"
@@ -42,6 +45,9 @@ func (w *worker) steps(ctx context.Context) error {
 
 // detect finds out what is at the address. It reports whether there is one thing to go on with.
 func (w *worker) detect(ctx context.Context) (bool, error) {
+	if w.row.Uploaded {
+		return w.identify(ctx)
+	}
 	var found detect.Result
 	err := w.patiently(ctx, func() error {
 		credentials, err := w.credentials(w.row)
@@ -58,12 +64,38 @@ func (w *worker) detect(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	return w.found(ctx, found)
+}
+
+// identify finds out what was uploaded.
+func (w *worker) identify(ctx context.Context) (bool, error) {
+	vcs, err := lift.Identify(w.uploadedFile(w.id))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, errUploadGone
+	case err != nil:
+		return false, err
+	case vcs == "":
+		return w.found(ctx, detect.Result{Outcome: detect.Nothing})
+	case vcs == gantry.Mercurial:
+		return false, gantry.Errorf(gantry.Invalid, "imports.identify", "the file is a Mercurial bundle, which this version of Gantry cannot read; Subversion dumps and Git bundles can be uploaded")
+	}
+	return w.found(ctx, detect.Result{Outcome: detect.Found, VCS: vcs})
+}
+
+var errUploadGone = gantry.Errorf(gantry.Invalid, "imports", "the uploaded file is no longer kept; upload it again")
+
+// found takes down what detection came to. It reports whether there is one thing to go on with.
+func (w *worker) found(ctx context.Context, found detect.Result) (bool, error) {
 	to := outcomes[found.Outcome]
 	edit := func(_ *store.Tx, row *store.Import) error {
 		if found.VCS != "" {
 			row.VCS = found.VCS
 		}
-		if found.Outcome == detect.Found {
+		switch {
+		case row.Uploaded && found.Outcome == detect.Nothing:
+			row.StatusText = "The file is neither a Subversion dump nor a Git bundle. Upload another one."
+		case found.Outcome == detect.Found && !row.Uploaded:
 			row.VCSURL = found.Address.String()
 		}
 		row.ProjectChoices = found.Choices
@@ -86,15 +118,10 @@ var outcomes = map[detect.Outcome]gantry.ImportStatus{
 
 // open takes up the staging of the import.
 func (w *worker) open(ctx context.Context, progress *progress) (lift.Lift, error) {
-	credentials, err := w.credentials(w.row)
+	from, err := w.origin()
 	if err != nil {
 		return nil, err
 	}
-	address, _, err := origin.ParseAddress(w.row.VCSURL)
-	if err != nil {
-		return nil, err
-	}
-	from := lift.Origin{VCS: w.row.VCS, Address: address, Credentials: credentials}
 	return lift.Open(ctx, from, lift.Options{
 		Dir:    w.staging(w.row.ID),
 		Writer: strconv.FormatInt(w.row.Generation, 10),
@@ -111,9 +138,47 @@ func (w *worker) open(ctx context.Context, progress *progress) (lift.Lift, error
 	})
 }
 
+// origin is what the import reads.
+func (w *worker) origin() (lift.Origin, error) {
+	from := lift.Origin{VCS: w.row.VCS}
+	if w.row.Uploaded {
+		from.File = w.uploadedFile(w.id)
+		return from, nil
+	}
+	var err error
+	if from.Credentials, err = w.credentials(w.row); err == nil {
+		from.Address, _, err = origin.ParseAddress(w.row.VCSURL)
+	}
+	return from, err
+}
+
+// readOrigin reads what is new at the origin. Of a file that was uploaded nothing is new once it was read; it is not kept.
+func (w *worker) readOrigin(ctx context.Context, l lift.Lift) error {
+	if !w.row.Uploaded {
+		return w.patiently(ctx, func() error { return l.Read(ctx) })
+	}
+	state, err := decodeState(w.row.RawState)
+	if err != nil {
+		return err
+	}
+	name := w.uploadedFile(w.id)
+	if !state.Complete {
+		if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
+			return errUploadGone
+		}
+		if err := l.Read(ctx); err != nil {
+			return err
+		}
+	}
+	if err := os.Remove(name); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
 // read is the raw step. It reports whether there is one project to go on with.
 func (w *worker) read(ctx context.Context, l lift.Lift) (bool, error) {
-	if err := w.patiently(ctx, func() error { return l.Read(ctx) }); err != nil {
+	if err := w.readOrigin(ctx, l); err != nil {
 		return false, err
 	}
 	projects, err := l.Projects(ctx)

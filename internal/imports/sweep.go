@@ -34,7 +34,7 @@ func (s *Service) Run(ctx context.Context) error {
 		case <-reclaim.C:
 			err = s.reclaim(ctx, patience*s.Lease)
 		case <-expire.C:
-			err = errors.Join(s.expire(ctx), s.removeStrays(ctx))
+			err = errors.Join(s.expire(ctx), s.expireUploads(), s.removeStrays(ctx))
 		}
 		if err != nil && ctx.Err() == nil {
 			s.Log.Warn("looking after imports", "error", err)

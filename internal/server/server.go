@@ -160,6 +160,7 @@ func (s *Server) build(ctx context.Context) error {
 		Retention:          cfg.ImportRetention,
 		DefaultBranch:      cfg.DefaultBranch,
 		LargeFileThreshold: int64(cfg.LargeFileThreshold),
+		UploadLimit:        int64(cfg.UploadLimit),
 	})
 	if err != nil {
 		return err
