@@ -100,7 +100,7 @@ func readPart(r *http.Request) (imports.Part, error) {
 		if r.ContentLength == 0 {
 			return imports.Part{}, badRange("The body is empty.")
 		}
-		return imports.Part{Length: r.ContentLength, Total: r.ContentLength}, nil // -1 is Unknown in both
+		return imports.Part{Whole: true, Length: r.ContentLength, Total: r.ContentLength}, nil // -1 is Unknown in both
 	}
 	part, ok := parseContentRange(header)
 	switch {

@@ -30,8 +30,9 @@ const Unknown = -1
 
 // Part is what one request brings of a file.
 type Part struct {
-	Offset int64 // of its first byte; 0 begins anew; Unknown: where the upload stands, for a part without content
-	Length int64 // Unknown: all that comes is the whole file
+	Whole  bool  // it is all of the file, in place of what is there
+	Offset int64 // of its first byte; Unknown: where the upload stands, for a part without content
+	Length int64 // Unknown with a whole file only
 	Total  int64 // size of the file; Unknown with an unknown Length only
 }
 
@@ -42,7 +43,7 @@ type Upload struct{ Received, Total int64 }
 type OffsetError struct{ Received int64 }
 
 func (e *OffsetError) Error() string {
-	return fmt.Sprintf("the upload has come to byte %d: go on from there, or begin anew at byte 0", e.Received)
+	return fmt.Sprintf("the upload has come to byte %d: go on from there, or send the whole file", e.Received)
 }
 
 // Receive takes a part of a file that is to be imported: a Subversion dump or a Git bundle. It needs push access, and a

@@ -85,16 +85,17 @@ func (u *upload) close() {
 	u.dir.Close()
 }
 
-// begin makes sure that a part goes on where the upload stands. One at the beginning makes a new file.
+// begin makes sure that a part goes on where the upload stands. Nothing but a whole file replaces what is there: a first
+// part may be late, from a connection that was given up long ago.
 func (u *upload) begin(part Part) error {
 	switch {
-	case part.Offset == 0:
+	case part.Whole, part.Offset == 0 && u.received == 0:
 		return u.create(part.Total)
 	case u.file == nil || part.Offset != Unknown && part.Offset != u.received:
 		err := &OffsetError{Received: u.received}
 		return &gantry.Error{Kind: gantry.Invalid, Op: "imports.Receive", Msg: err.Error(), Err: err}
 	case part.Total != u.total:
-		return gantry.Errorf(gantry.Invalid, "imports.Receive", "The file has %d bytes in this request, and %d in those before; begin anew at byte 0 if it is another one.", part.Total, u.total)
+		return gantry.Errorf(gantry.Invalid, "imports.Receive", "The file has %d bytes in this request, and %d in those before; cancel the import first if it is another one.", part.Total, u.total)
 	}
 	return nil
 }
