@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -30,6 +31,7 @@ func (o *convertOutput) report(r *convert.Report, dir string) error {
 	}
 	note(w, r.UncheckedText, "file versions that the origin gives no checksum of")
 	note(w, r.Unmapped, "revisions change nothing on any branch")
+	note(w, r.Malformed, "parts of svn:mergeinfo make no sense and were left out")
 	note(w, r.Archived, "refs below refs/archive keep what was deleted at the origin")
 	note(w, r.RenamedPaths, "path names that Git cannot hold were encoded")
 	note(w, r.EmptyDirectories, "empty directories were left out, as Git has none")
@@ -45,6 +47,9 @@ func (o *convertOutput) report(r *convert.Report, dir string) error {
 	})
 	tell(w, "cherry-picks", r.CherryPicks, func(f convert.CherryPick) string {
 		return fmt.Sprintf("r%d of %s takes r%s of %s", f.Revision, f.Path, f.Revisions, f.Source)
+	})
+	tell(w, "externals that are no submodules", r.Externals, func(f convert.External) string {
+		return fmt.Sprintf("%s, since r%d of %s: %s", cmp.Or(f.Path, "/"), f.Revision, f.Branch, f.Definition)
 	})
 	tell(w, "branches copied together from several places", r.Sources, func(f convert.Source) string {
 		return fmt.Sprintf("%s in r%d continues %s, not %s", f.Path, f.Revision, f.Taken, strings.Join(f.Others, ", "))
