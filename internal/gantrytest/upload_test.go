@@ -129,7 +129,7 @@ func TestStoppedImportGoesOn(t *testing.T) {
 	want := importWhole(s, "alone", "svn://"+addr+"/repo")
 
 	repo := s.CreateRepository("stopped")
-	s.StartImport(repo, "svn://"+gantrytest.Slow(t, addr, 2_000_000)+"/repo")
+	s.StartImport(repo, "svn://"+gantrytest.Slow(t, addr, 100_000)+"/repo")
 	waitForOwner(t, database) // it has reached a checkpoint
 	s.Stop()
 	const next = "SELECT (raw_state::json->>'next') FROM imports WHERE status = 'importing' AND lease_owner = ''"
