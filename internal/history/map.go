@@ -297,9 +297,7 @@ func (m *mapper) branch(r *Record, c *DirChange, at location) {
 		if c.Copied {
 			from := m.source(c.CopyPath, c.CopyRev, false)
 			b.copied = from.whole
-			if from.commit != none {
-				m.fresh[b].from, m.fresh[b].copied = append(m.fresh[b].from, from), true
-			}
+			m.comeFrom(b, from)
 		}
 	}
 	b.node = c.Node

@@ -29,6 +29,7 @@ func (m *mapper) looseFiles(r *Record) error {
 		return nil
 	case b == nil:
 		b = m.begin(r, location{root: loose, kind: branch, outside: true, rule: noRule})
+		m.comeFrom(b, m.source(m.layout.scope, r.Number-1, false))
 	case tree == b.node.Tree:
 		return nil
 	case tree == pack.EmptyTree:

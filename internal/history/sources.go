@@ -76,6 +76,13 @@ type fresh struct {
 	direct int         // entries that are copies by themselves
 }
 
+// comeFrom says what a branch that has just begun is a copy of as a whole.
+func (m *mapper) comeFrom(b *life, from candidate) {
+	if from.commit != none {
+		m.fresh[b].from, m.fresh[b].copied = append(m.fresh[b].from, from), true
+	}
+}
+
 // copiedInto counts a copy that is an entry of a branch which the revision begins.
 func (m *mapper) copiedInto(at location, from string, revision int64, file bool) {
 	if dir, _ := split(at.rest); !at.in && at.root != loose || at.rest == "" || at.in && dir != "" {

@@ -234,16 +234,15 @@ func (j *Judge) checkComplete(m *mapping, found *faults) error {
 
 // checkOutside looks for the commit of what is in no branch, and returns what that is.
 func (j *Judge) checkOutside(m *mapping, revision int64, before string, found *faults) (string, error) {
-	for _, path := range m.paths {
-		if !slices.Contains(m.within, path) && m.isBranch(path, revision) {
-			return before, nil
-		}
-	}
 	now, err := j.Outside(m.within, revision)
-	if err == nil && now != before && now != EmptyTree && m.at[Place{outside, revision}] == "" {
+	if err != nil || now == before || now == EmptyTree || m.at[Place{outside, revision}] != "" {
+		return now, err
+	}
+	inBranch := slices.ContainsFunc(m.paths, func(path string) bool { return !slices.Contains(m.within, path) && m.isBranch(path, revision) })
+	if !inBranch {
 		found.add("what is in no branch in r%d has no commit", revision)
 	}
-	return now, err
+	return now, nil
 }
 
 // touched returns the mapped paths that are one of the changed paths, contain one, or are in one.
@@ -284,7 +283,37 @@ func (j *Judge) needsCommit(m *mapping, path string, revision int64) (bool, erro
 		before = *source
 	}
 	then, err := j.Tree(before.Path, before.Revision)
-	return now != then, err
+	if err != nil || now == then {
+		return false, err
+	}
+	put, err := j.isPutTogether(m, path, revision, now)
+	return !put, err
+}
+
+// isPutTogether reports whether what a revision copied into a branch, part by part, is all of another.
+func (j *Judge) isPutTogether(m *mapping, path string, revision int64, tree string) (bool, error) {
+	changes, err := j.Changes(revision)
+	if err != nil {
+		return false, err
+	}
+	for _, change := range changes {
+		if !within(change, path) {
+			continue
+		}
+		source, err := j.Source(change, revision)
+		if err != nil {
+			return false, err
+		}
+		for _, other := range m.paths {
+			if source == nil || !within(source.Path, other) {
+				continue
+			}
+			if all, err := j.Tree(other, source.Revision); err != nil || all == tree {
+				return err == nil, err
+			}
+		}
+	}
+	return false, nil
 }
 
 // checkRefs looks for the ref of everything that is alive at the newest revision.
@@ -317,7 +346,9 @@ func (j *Judge) checkRefs(ctx context.Context, m *mapping, gitDir string, found 
 				return err
 			}
 			for _, name := range names {
-				refs[dir+"/"+name] = space + name
+				if path := dir + "/" + name; !slices.ContainsFunc(m.paths, func(other string) bool { return other != path && within(other, path) }) {
+					refs[path] = space + name
+				}
 			}
 		}
 	}
