@@ -55,12 +55,14 @@ func TestFoundLayouts(t *testing.T) {
 			h.Commit("a", "2", CopyDir("trunk", 1, "tags/x"))
 			h.Commit("a", "3", CopyDir("trunk", 2, "tags/x/trunk"))
 		}, "heads/main tags/x", "tags/x: 1 3", "", ""},
-		{"odd places", func(h *History) {
-			h.Commit("a", "1", Mkdir("trunk"), Put("trunk/f", "1"), Mkdir("sandbox"), Mkdir("sandbox/notes"), Put("sandbox/notes/n", "1"), Put("sandbox/loose", "1"))
-			h.Commit("a", "2", CopyDir("trunk", 1, "sandbox/x"), CopyDir("trunk", 1, "wild"))
-			h.Commit("a", "3", Edit("sandbox/x/f", "3"), Edit("wild/f", "3"), Edit("sandbox/notes/n", "3"))
-		}, "heads/main heads/outside heads/sandbox/notes heads/sandbox/x heads/wild", "sandbox/x: 1 3; wild: 1 3; sandbox/notes: 1 3", "",
-			"sandbox/>heads/outside sandbox/notes>heads/sandbox/notes wild>heads/wild"},
+		{
+			"odd places", func(h *History) {
+				h.Commit("a", "1", Mkdir("trunk"), Put("trunk/f", "1"), Mkdir("sandbox"), Mkdir("sandbox/notes"), Put("sandbox/notes/n", "1"), Put("sandbox/loose", "1"))
+				h.Commit("a", "2", CopyDir("trunk", 1, "sandbox/x"), CopyDir("trunk", 1, "wild"))
+				h.Commit("a", "3", Edit("sandbox/x/f", "3"), Edit("wild/f", "3"), Edit("sandbox/notes/n", "3"))
+			}, "heads/main heads/outside heads/sandbox/notes heads/sandbox/x heads/wild", "sandbox/x: 1 3; wild: 1 3; sandbox/notes: 1 3", "",
+			"sandbox/>heads/outside sandbox/notes>heads/sandbox/notes wild>heads/wild",
+		},
 		{"deleted and made again", func(h *History) {
 			h.Commit("a", "1", Mkdir("trunk"), Put("trunk/f", "1"), Mkdir("branches"))
 			h.Commit("a", "2", CopyDir("trunk", 1, "branches/b"), Edit("branches/b/f", "2"))
@@ -140,5 +142,38 @@ func TestFoundLayouts(t *testing.T) {
 				t.Errorf("the layout as rules leads to other refs:\n%s", c.result.Report.Layout)
 			}
 		})
+	}
+}
+
+// Rules override what would be found; a revision without changes makes a commit where that is asked for, on no untouched tag.
+func TestGivenLayout(t *testing.T) {
+	t.Parallel()
+	h := NewHistory(mapUUID)
+	h.Commit("a", "1", Mkdir("trunk"), Put("trunk/f", "1"), Mkdir("v1"), Put("v1/f", "1"), Mkdir("junk"), Put("junk/f", "1"), Put("loose", "1"))
+	h.Commit("a", "2", CopyDir("trunk", 1, "v2"), CopyDir("trunk", 1, "w2"), TouchDir("trunk").With("svn:ignore", "*.o"))
+	h.Commit("a", "3", Edit("junk/f", "3"))
+	c := convertDump(t, h.Bytes())
+	for _, tt := range []struct {
+		shape gantry.Shape
+		refs  string
+		logs  string
+	}{
+		{gantry.Shape{Layout: "trunk trunk\ntags v* as *.0\nbranch w2\nignore junk"}, "heads/main heads/outside heads/w2 tags/1.0 tags/2.0", "main: 1; w2: 1; outside: 1"},
+		{gantry.Shape{Layout: "trunk trunk\ntags v*\nbranch w2 as dev", KeepEmpty: true}, "heads/dev heads/junk heads/main heads/outside tags/v1 tags/v2", "main: 1 2; dev: 1 2; v2: 1; junk: 1 3"},
+		{gantry.Shape{Layout: "trunk /"}, "heads/main", "main: 1 2 3"},
+	} {
+		got := mapped(t, c.Conversion, MapOptions{Shape: tt.shape})
+		if refs := strings.ReplaceAll(strings.Join(got.refs(), " "), "refs/", ""); refs != tt.refs {
+			t.Errorf("%q: refs are %q, want %q", tt.shape.Layout, refs, tt.refs)
+		}
+		for log := range strings.SplitSeq(tt.logs, "; ") {
+			ref, want, _ := strings.Cut(log, ": ")
+			if messages := strings.Join(strings.Fields(got.log(t, "%s", ref)), " "); messages != want {
+				t.Errorf("%q: log of %s is %q, want %q", tt.shape.Layout, ref, messages, want)
+			}
+		}
+	}
+	if _, err := c.Map(t.Context(), MapOptions{Shape: gantry.Shape{Layout: "trunk trunk\nnonsense"}}); gantry.KindOf(err) != gantry.Invalid {
+		t.Errorf("nonsense: %v", err)
 	}
 }

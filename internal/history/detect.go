@@ -157,7 +157,6 @@ func (d *detection) place(project string, other bool) {
 		switch {
 		case p.kind != trunk:
 			r.kind, r.path = d.holds(p), anyIn(p.path)
-			name = "*"
 			if other {
 				r.as = append(slices.Clone(named), glob{"", ""})
 			}

@@ -107,7 +107,9 @@ func (s *Survey) directory(r *Record, c *DirChange) {
 	}
 	if c.Copied {
 		s.copies = append(s.copies, dirCopy{r.Number, c.CopyPath, c.CopyRev, c.Path, r.Root})
-		s.edited[c.Path] = s.edited[c.Path]
+		if !s.edited[c.Path] {
+			s.edited[c.Path] = false
+		}
 		for _, p := range s.order {
 			if below, ok := cutDir(p.path, c.CopyPath); ok && below != "" {
 				s.found(path.Join(c.Path, below))
