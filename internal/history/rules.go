@@ -146,8 +146,11 @@ func (r *rule) option(word, value string) (err error) {
 }
 
 func parsePattern(text string) (pattern, error) {
-	if text == "" {
+	switch {
+	case text == "":
 		return nil, nil
+	case strings.Contains(text, "\x00"):
+		return nil, fmt.Errorf("%q has a NUL in it, which no path has", text)
 	}
 	var p pattern
 	for name := range strings.SplitSeq(text, "/") {
