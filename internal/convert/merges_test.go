@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -72,11 +73,8 @@ func TestMerges(t *testing.T) {
 		h.Commit("a", "5", Put("branches/b/y", "5"))
 		return h
 	}
-	edits := 0
-	edit := func(path string) Node {
-		edits++
-		return Edit(path, fmt.Sprint("edit ", edits))
-	}
+	var edits atomic.Int64 // the cases run at the same time
+	edit := func(path string) Node { return Edit(path, fmt.Sprint("edit ", edits.Add(1))) }
 	for _, tt := range []struct {
 		name string
 		tell func(h *History)
