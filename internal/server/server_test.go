@@ -207,8 +207,14 @@ func TestStopFinishesRequests(t *testing.T) {
 		_, _ = io.WriteString(w, "finished")
 	})
 	stop := run(t, s)
-	if status, body, _ := get(t, s.URL()+"/readyz?verbose"); status != http.StatusOK || strings.Contains(body, "failed") {
-		t.Fatalf("not ready: %d %s", status, body)
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) { // the queue takes a moment to start
+		status, body, _ := get(t, s.URL()+"/readyz?verbose")
+		if status == http.StatusOK && !strings.Contains(body, "failed") {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("not ready: %d %s", status, body)
+		}
 	}
 	answer := make(chan string, 1)
 	go func() {
