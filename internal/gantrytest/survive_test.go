@@ -193,7 +193,7 @@ func TestTwoServersShareTheWork(t *testing.T) {
 
 	owners := map[string]bool{}
 	var repos []string
-	for n := range 2 {
+	for n := range 4 { // enough for a server that has just woken to get its share
 		repo := two.CreateRepository(fmt.Sprintf("shared-%d", n))
 		two.StartImport(repo, slowOrigin)
 		repos = append(repos, repo)
