@@ -102,14 +102,11 @@ func run(ctx context.Context, opt options) error {
 	f.far = away.address()
 
 	report := &Report{Project: *project.Facts}
-	failed := f.runAll(ctx, report, only)
+	failed := f.runAll(ctx, report, only, filepath.Join(out, "convert.json"))
 	if len(report.Rows) == 0 {
 		return errors.Join(failed, errors.New("nothing was measured"))
 	}
 	report.print(os.Stdout)
-	if err := report.save(filepath.Join(out, "convert.json")); err != nil {
-		return err
-	}
 	if _, ran := report.row(overSVN); !ran || !opt.verify {
 		return failed
 	}
@@ -134,8 +131,8 @@ func link(dir string, repos map[string]string) error {
 	return nil
 }
 
-// runAll measures one after the other. One that fails does not keep the others from running.
-func (f *field) runAll(ctx context.Context, report *Report, only *regexp.Regexp) error {
+// runAll measures one after the other, and saves the report after each. One that fails does not keep the others from running.
+func (f *field) runAll(ctx context.Context, report *Report, only *regexp.Regexp, file string) error {
 	var failed []error
 	measured := func(name, input string, run func() (Row, error)) {
 		if !only.MatchString(name+" "+input) || ctx.Err() != nil {
@@ -143,11 +140,13 @@ func (f *field) runAll(ctx context.Context, report *Report, only *regexp.Regexp)
 		}
 		fmt.Fprintf(os.Stderr, "%s, %s ...\n", name, input)
 		row, err := run()
+		if err == nil {
+			report.Rows = append(report.Rows, row)
+			err = report.save(file)
+		}
 		if err != nil {
 			failed = append(failed, err)
-			return
 		}
-		report.Rows = append(report.Rows, row)
 	}
 	for _, c := range f.contestants() {
 		if program, missing := c.missing(); missing {
