@@ -48,12 +48,7 @@ func TestShapeOfAnImport(t *testing.T) {
 	start := func(more string) string {
 		return `{"vcs":"subversion","vcs_url":"svn://` + svnfixture.Serve(t, origin.Root) + `/repo"` + more + `}`
 	}
-	files := func() string {
-		dir, release, err := c.repos.OpenRead(t.Context(), c.view("open"))
-		check(t, err)
-		defer release()
-		return strings.TrimSpace(gitfixture.Git(t, dir, "ls-tree", "--name-only", "refs/heads/main"))
-	}
+	files := func() string { return c.files("open") }
 
 	for name, more := range map[string]string{
 		"an unreadable layout": `,"svn_options":{"layout":"this is not one"}`,
@@ -95,6 +90,28 @@ func TestShapeOfAnImport(t *testing.T) {
 	if imp := c.importOf("hidden"); imp["status"] != "complete" || imp["svn_root"] != "two" {
 		t.Fatalf("with a root: %v", imp)
 	}
+
+	// A mapping that failed is tried again with what is said then.
+	c.ask(200, "PATCH", "hidden", "", `{"svn_root":"three"}`)
+	imp := c.importOf("hidden")
+	if text, _ := imp["message"].(string); imp["status"] != "error" || imp["failed_step"] != "mapping" || !strings.Contains(text, "three") {
+		t.Fatalf("with a root that is not there: %v", imp)
+	}
+	if on := c.ask(200, "PATCH", "hidden", "", `{"svn_root":"one"}`).object(t); on["status"] != "mapping" {
+		t.Errorf("after an error in mapping: %v", on)
+	}
+	if imp := c.importOf("hidden"); imp["status"] != "complete" || c.files("hidden") != "first" {
+		t.Fatalf("%v holds %q", imp, c.files("hidden"))
+	}
+}
+
+// files are those on the main branch of one of alice's repositories.
+func (c *cast) files(repo string) string {
+	c.t.Helper()
+	dir, release, err := c.repos.OpenRead(c.t.Context(), c.view(repo))
+	check(c.t, err)
+	defer release()
+	return strings.Join(strings.Fields(gitfixture.Git(c.t, dir, "ls-tree", "-r", "--name-only", "refs/heads/main")), " ")
 }
 
 // view is one of alice's repositories.

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -52,6 +53,11 @@ func (a *API) putUpload(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
+	query := c.r.URL.Query()
+	part.SVNRoot = query.Get("svn_root")
+	if part.Shape, err = parseShape(query.Get("svn_options")); err != nil {
+		return reply{}, err
+	}
 	state, imp, err := a.Imports.Receive(c.r.Context(), c.principal, c.view, part, c.r.Body)
 	var elsewhere *imports.OffsetError
 	switch {
@@ -77,6 +83,17 @@ func (a *API) getUpload(c *call) (reply, error) {
 		body.Total = &state.Total
 	}
 	return reply{status: http.StatusOK, body: body, byteRange: received(state.Received)}, nil
+}
+
+// parseShape reads svn_options where they stand in a query: as the object that they are in a body.
+func parseShape(text string) (shape gantry.Shape, err error) {
+	if text == "" {
+		return shape, nil
+	}
+	if err := json.Unmarshal([]byte(text), &shape); err != nil {
+		return shape, invalidField(importResource, "svn_options", gantry.InvalidField, "svn_options is a JSON object, as in the body that starts an import")
+	}
+	return shape, nil
 }
 
 // received is the Range header that tells which bytes are there, "" for none.

@@ -3,10 +3,12 @@ package api_test
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/json"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -132,6 +134,49 @@ func TestUploadInParts(t *testing.T) {
 	}
 	if imp := c.importOf("open"); imp["status"] != "complete" {
 		t.Errorf("the import ended as %v", imp)
+	}
+}
+
+// What becomes of a dump is said with it: what counts is said with the part that completes it.
+func TestShapeOfAnUpload(t *testing.T) {
+	t.Parallel()
+	c := world(t, nil)
+	h := svnfixture.NewHistory("0b7c1ce6-0000-4000-8000-00000000000b")
+	h.Commit("ada", "Two projects", svnfixture.Mkdir("one"), svnfixture.Mkdir("one/trunk"), svnfixture.Mkdir("two"), svnfixture.Mkdir("two/trunk"))
+	h.Commit("ada", "The first one", svnfixture.Put("one/trunk/first", "1\n"))
+	h.Commit("ada", "The second one", svnfixture.Put("two/trunk/second", "2\n"), svnfixture.Mkdir("two/trunk/empty"))
+	dump := string(h.Bytes())
+	with := func(root, options string) string {
+		return "/upload?" + url.Values{"svn_root": {root}, "svn_options": {options}}.Encode()
+	}
+	for _, options := range []string{`{"layout":"this is not one"}`, `{"keep_empty":"yes"}`, `[]`, `{} {}`} {
+		fault := c.ask(422, "PUT", "open", with("two", options), dump).object(t)["errors"].([]any)[0].(map[string]any)
+		if fault["field"] != "svn_options" {
+			t.Errorf("%s: %v", options, fault)
+		}
+		c.ask(404, "GET", "open", "/upload", "")
+	}
+
+	half := len(dump) / 2
+	c.ask(204, "PUT", "open", with("one", `{"keep_empty":true}`), dump[:half], part(0, half, len(dump)))
+	began := c.ask(201, "PUT", "open", with("two", `{"empty_dirs":true}`), dump[half:], part(half, len(dump), len(dump))).object(t)
+	if options, _ := json.Marshal(began["svn_options"]); string(options) != `{"empty_dirs":true}` || began["svn_root"] != "two" {
+		t.Errorf("the import has the options %s and the root %v", options, began["svn_root"])
+	}
+	if imp := c.importOf("open"); imp["status"] != "complete" || c.files("open") != "empty/.gitkeep second" {
+		t.Errorf("%v holds %q", imp, c.files("open"))
+	}
+
+	// They are for Subversion, which a file is known to be when it has come.
+	c.ask(201, "PUT", "hidden", with("", `{"empty_dirs":true}`), string(bundle(t)))
+	imp := c.importOf("hidden")
+	if text, _ := imp["message"].(string); imp["failed_step"] != "detecting" || !strings.Contains(text, "svn_options are for Subversion") {
+		t.Errorf("a bundle: %v", imp)
+	}
+	c.ask(200, "PATCH", "hidden", "", `{"svn_options":{}}`)
+	c.ask(200, "PATCH", "hidden", "", "")
+	if imp := c.importOf("hidden"); imp["status"] != "complete" {
+		t.Errorf("a bundle, without options: %v", imp)
 	}
 }
 

@@ -3,6 +3,7 @@ package convert
 import (
 	"cmp"
 	"context"
+	"path"
 	"strings"
 
 	"gantry"
@@ -23,10 +24,14 @@ type MapOptions struct {
 }
 
 // Map turns everything read into commits and refs. It may be called again with other options; the same options always
-// give the same result. A layout that cannot be read is gantry.Invalid.
+// give the same result. A layout that cannot be read, or a root that never was a directory, is gantry.Invalid.
 func (c *Conversion) Map(ctx context.Context, opt MapOptions) (*Result, error) {
 	rules, err := history.ParseRules(opt.Shape.Layout)
 	if err != nil {
+		return nil, err
+	}
+	root := strings.Trim(path.Clean("/"+opt.Root), "/")
+	if err := c.checkRoot(ctx, root); err != nil {
 		return nil, err
 	}
 	m, err := history.Map(ctx, c.log, c.store, history.MapOptions{
@@ -38,7 +43,7 @@ func (c *Conversion) Map(ctx context.Context, opt MapOptions) (*Result, error) {
 			return a.Default
 		},
 		Base:          c.state.Path,
-		Root:          strings.Trim(opt.Root, "/"),
+		Root:          root,
 		DefaultBranch: cmp.Or(opt.DefaultBranch, "main"),
 		Layout:        rules,
 		KeepEmpty:     opt.Shape.KeepEmpty,
@@ -59,6 +64,31 @@ func (c *Conversion) Map(ctx context.Context, opt MapOptions) (*Result, error) {
 	}
 	result.Report, err = c.reportOn(m)
 	return result, err
+}
+
+// checkRoot makes sure that a project was a directory in some revision.
+func (c *Conversion) checkRoot(ctx context.Context, root string) error {
+	if root == "" {
+		return nil
+	}
+	for r, err := range c.log.Records() {
+		if err != nil {
+			return err
+		}
+		e, err := history.Walk(c.store, r.Root, root)
+		if err != nil || e.IsDir() {
+			return err
+		}
+	}
+	projects, err := c.Projects(ctx)
+	if err != nil {
+		return err
+	}
+	known := ""
+	if len(projects) > 0 {
+		known = "; the projects are: " + strings.Join(projects, ", ")
+	}
+	return gantry.Errorf(gantry.Invalid, "convert.Map", "no revision has a directory %q to take for a project%s", root, known)
 }
 
 // reportOn tells what reading counted and what became of it.

@@ -137,8 +137,8 @@ func checkIdentity(name, email string) []gantry.FieldError {
 	return faults
 }
 
-// remap applies an edit of what mapping depends on. Before mapping that is all; from mapping on, an edit that changed
-// something sets the import back to mapping.
+// remap applies an edit of what mapping depends on. Before mapping that is all; from mapping on, also when that or pushing
+// failed, an edit that changed something sets the import back to mapping.
 func (s *Service) remap(ctx context.Context, repo *repos.View, field string, edit func(*store.Tx, *store.Import) (changed bool, err error)) (*gantry.Import, error) {
 	const op = "imports.remap"
 	foreign, err := s.foreignRef(ctx, repo)
@@ -163,7 +163,11 @@ func (s *Service) remap(ctx context.Context, repo *repos.View, field string, edi
 		if err != nil || !changed {
 			return err
 		}
-		switch row.Status {
+		step := row.Status
+		if step == gantry.StatusError && row.RawKept {
+			step = row.FailedStep
+		}
+		switch step {
 		case gantry.StatusMapping, gantry.StatusPushing, gantry.StatusComplete:
 			restart(row, gantry.StatusMapping)
 			return s.release(ctx, tx, row)

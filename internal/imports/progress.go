@@ -24,14 +24,14 @@ func (p *progress) report(now convert.Progress) {
 	err := p.save(p.ctx, func(_ *store.Tx, row *store.Import) error {
 		switch now.Phase {
 		case convert.Reading:
-			row.Percent = percent(now)
+			row.Percent = further(row.Percent, now)
 			if now.Total >= 0 {
 				row.CommitCount = &now.Total
 			}
 		case convert.Fetching:
-			row.Percent = percent(now)
+			row.Percent = further(row.Percent, now)
 		case convert.Packing:
-			row.PushPercent = percent(now)
+			row.PushPercent = further(row.PushPercent, now)
 		}
 		return nil
 	})
@@ -40,13 +40,18 @@ func (p *progress) report(now convert.Progress) {
 	}
 }
 
-// percent is nil while the total is not known.
-func percent(p convert.Progress) *int {
+// further is the percentage to show after another one; nil while the total is not known. Who goes on from a checkpoint does
+// again what was shown already: it stands still for that long, and does not fall.
+func further(shown *int, p convert.Progress) *int {
+	now := 100
 	switch {
 	case p.Total < 0:
-		return nil
-	case p.Total == 0:
-		return new(100)
+		return shown
+	case p.Total > 0:
+		now = int(min(100, p.Done*100/p.Total))
 	}
-	return new(int(min(100, p.Done*100/p.Total)))
+	if shown != nil {
+		now = max(now, *shown)
+	}
+	return &now
 }

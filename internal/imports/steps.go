@@ -88,6 +88,13 @@ var errUploadGone = gantry.Errorf(gantry.Invalid, "imports", "the uploaded file 
 // found takes down what detection came to. It reports whether there is one thing to go on with.
 func (w *worker) found(ctx context.Context, found detect.Result) (bool, error) {
 	to := outcomes[found.Outcome]
+	now, err := w.current(ctx)
+	if err != nil {
+		return false, err
+	}
+	if err := checkShape("imports.detect", found.VCS, now.Shape); err != nil {
+		return false, gantry.Errorf(gantry.Invalid, "imports.detect", "a %s repository was found, and svn_options are for Subversion; take them back by a PATCH with an empty svn_options, and restart the import", found.VCS)
+	}
 	edit := func(_ *store.Tx, row *store.Import) error {
 		if found.VCS != "" {
 			row.VCS = found.VCS

@@ -28,12 +28,15 @@ const (
 // Unknown is a number that a caller does not tell.
 const Unknown = -1
 
-// Part is what one request brings of a file.
+// Part is what one request brings of a file, and how that is to be imported.
 type Part struct {
 	Whole  bool  // it is all of the file, in place of what is there
 	Offset int64 // of its first byte; Unknown: where the upload stands, for a part without content
 	Length int64 // Unknown with a whole file only
 	Total  int64 // size of the file; Unknown with an unknown Length only
+
+	SVNRoot string       // this and Shape count with the part that completes the file
+	Shape   gantry.Shape // as in Start
 }
 
 // Upload is how far an upload has come. Total is Unknown as long as nobody told.
@@ -51,7 +54,7 @@ func (e *OffsetError) Error() string {
 // What was received of a part that ended early is kept and counts. A part at another place than where the upload stands is
 // an OffsetError, another request at work on the same upload a gantry.Conflict, a file beyond the limit gantry.TooLarge.
 func (s *Service) Receive(ctx context.Context, p gantry.Principal, repo *repos.View, part Part, body io.Reader) (Upload, *gantry.Import, error) {
-	if err := s.mayUpload(ctx, repo, part.Total); err != nil {
+	if err := s.mayUpload(ctx, repo, part); err != nil {
 		return Upload{}, nil, err
 	}
 	u, err := s.openUpload(repo.Repository.ID)
@@ -72,7 +75,7 @@ func (s *Service) Receive(ctx context.Context, p gantry.Principal, repo *repos.V
 	if u.received < u.total {
 		return state, nil, nil
 	}
-	imp, err := s.startUploaded(ctx, repo, u)
+	imp, err := s.startUploaded(ctx, repo, u, part)
 	return state, imp, err
 }
 
@@ -99,13 +102,16 @@ func (s *Service) Uploaded(ctx context.Context, p gantry.Principal, repo *repos.
 }
 
 // mayUpload refuses what would be refused when the file is complete, before it is sent.
-func (s *Service) mayUpload(ctx context.Context, repo *repos.View, total int64) error {
+func (s *Service) mayUpload(ctx context.Context, repo *repos.View, part Part) error {
 	const op = "imports.Receive"
 	if err := repos.Require(repo, gantry.PermWrite); err != nil {
 		return err
 	}
-	if total > s.UploadLimit {
+	if part.Total > s.UploadLimit {
 		return tooLarge(s.UploadLimit)
+	}
+	if err := checkShape(op, "", part.Shape); err != nil {
+		return err
 	}
 	if err := s.checkOwn(ctx, op, repo); err != nil {
 		return err
@@ -144,10 +150,11 @@ func noRoom(cause error) error {
 
 // startUploaded makes an import of a complete upload. The file gets a second name in the staging directory before the
 // import's row exists, and loses its first one afterwards, so that it is not lost at any moment.
-func (s *Service) startUploaded(ctx context.Context, repo *repos.View, u *upload) (*gantry.Import, error) {
+func (s *Service) startUploaded(ctx context.Context, repo *repos.View, u *upload, last Part) (*gantry.Import, error) {
 	now := s.Now()
 	fresh := &store.Import{Import: gantry.Import{
-		RepositoryID: repo.Repository.ID, Uploaded: true, UseLFS: gantry.LFSUndecided, CreatedAt: now, UpdatedAt: now,
+		RepositoryID: repo.Repository.ID, Uploaded: true, SVNRoot: last.SVNRoot, Shape: last.Shape,
+		UseLFS: gantry.LFSUndecided, CreatedAt: now, UpdatedAt: now,
 	}, RawKept: true}
 	restart(fresh, gantry.StatusDetecting)
 	imp, err := s.begin(ctx, repo, fresh, func(row *store.Import) error {
