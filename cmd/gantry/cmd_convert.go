@@ -12,7 +12,9 @@ const convertHelp = `Convert a repository into a new bare Git repository at DIR,
 
 ORIGIN is the address of a Git or Subversion repository, or a file: a Subversion dump (formats 2 and 3; plain, gzip or
 zstd) or a Git bundle. The origin - is a dump on standard input. DIR appears when it is complete. An interrupted
-conversion is kept in DIR.partial: the same command goes on where it stopped.
+conversion is kept in DIR.partial: the same command goes on where it stopped. What was read is kept in DIR/gantry
+afterwards: the same command, run again, reads what is new at the origin and moves the branches on. Without it DIR is
+complete, too; delete it when nothing new is to come.
 
 --authors names a CSV file with the columns remote_id,remote_name,email,name. Authors that are not in it keep the
 identity that the origin gives them.

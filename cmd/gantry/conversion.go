@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -44,7 +43,9 @@ var errChoose = errors.New("several projects were found")
 
 // run converts, and returns the report of what was done.
 func (c *conversion) run(ctx context.Context) (report *convert.Report, err error) {
-	if err := checkVacant(c.dir); err != nil {
+	c.dir = filepath.Clean(c.dir)
+	staging, err := findStaging(c.dir)
+	if err != nil {
 		return nil, err
 	}
 	authors, err := readAuthors(c.authors)
@@ -71,8 +72,7 @@ func (c *conversion) run(ctx context.Context) (report *convert.Report, err error
 	if from.VCS == gantry.Git && c.shape != (gantry.Shape{}) {
 		return nil, gantry.Errorf(gantry.Invalid, "convert", "%s is a Git repository: --layout, --keep-empty and what is made of properties are for Subversion", c.origin)
 	}
-	staging, err := openStaging(c.dir + ".partial")
-	if err != nil {
+	if err := staging.open(); err != nil {
 		return nil, err
 	}
 	defer staging.unlock()
@@ -96,18 +96,23 @@ func (c *conversion) run(ctx context.Context) (report *convert.Report, err error
 	if err != nil {
 		return nil, err
 	}
-	report, err = c.land(ctx, lifted, authors)
+	report, err = c.land(ctx, lifted, authors, func(result *convert.Result) error {
+		if staging.again {
+			return c.update(ctx, git, lifted, result, staging)
+		}
+		return c.install(ctx, lifted, result, staging)
+	})
 	if err := errors.Join(err, lifted.Close()); err != nil {
 		return nil, err
 	}
-	return report, staging.remove()
+	return report, staging.settle(c.dir)
 }
 
-// land reads, maps and installs.
-func (c *conversion) land(ctx context.Context, lifted lift.Lift, authors map[lift.Author]history.Identity) (*convert.Report, error) {
+// land reads and maps, and has bring make the result the repository at the directory.
+func (c *conversion) land(ctx context.Context, lifted lift.Lift, authors map[lift.Author]history.Identity, bring func(*convert.Result) error) (*convert.Report, error) {
 	err := lifted.Read(ctx)
 	if gantry.KindOf(err) == gantry.Conflict {
-		err = gantry.Errorf(gantry.Conflict, "convert", "%s.partial holds an unfinished conversion of another origin: remove it, or name another directory", c.dir)
+		err = gantry.Errorf(gantry.Conflict, "convert", "%s or %[1]s.partial holds what was read of another origin: remove it, or name another directory", c.dir)
 	}
 	if err != nil {
 		return nil, err
@@ -130,10 +135,39 @@ func (c *conversion) land(ctx context.Context, lifted lift.Lift, authors map[lif
 	if err != nil {
 		return nil, err
 	}
-	if err := lifted.Install(ctx, c.dir, result); err != nil {
+	if err := bring(result); err != nil {
 		return nil, err
 	}
 	return &result.Report, lines.keep()
+}
+
+// install makes a result the new repository. Where its refs are is known before it is there, so that no moment is without
+// that.
+func (c *conversion) install(ctx context.Context, lifted lift.Lift, result *convert.Result, staging *staging) error {
+	put := make(map[string]string, len(result.Refs))
+	for _, ref := range result.Refs {
+		put[ref.Name] = ref.ID.String()
+	}
+	if err := staging.land(put); err != nil {
+		return err
+	}
+	return lifted.Install(ctx, c.dir, result)
+}
+
+// update brings a result into the repository that an earlier run made.
+func (c *conversion) update(ctx context.Context, git *gitdir.Git, lifted lift.Lift, result *convert.Result, staging *staging) error {
+	put, err := staging.landed()
+	if err != nil {
+		return err
+	}
+	pushed, err := lift.Push(ctx, lifted, result, lift.Target{Git: git, Dir: c.dir, Put: put})
+	if err != nil {
+		return err
+	}
+	if len(pushed.Kept) > 0 {
+		c.log.Warn("refs were left where somebody else has moved them", "refs", pushed.Kept)
+	}
+	return staging.land(pushed.Put)
 }
 
 // choose makes sure that one project is converted.
@@ -209,20 +243,6 @@ func (c *conversion) locateFile() (lift.Origin, error) {
 		return lift.Origin{}, gantry.Errorf(gantry.Invalid, "convert", "%s is not a file of %s as --vcs says: Subversion dumps and Git bundles can be converted", c.origin, c.vcs)
 	}
 	return lift.Origin{VCS: vcs, File: c.origin}, nil
-}
-
-// checkVacant reports an error unless dir is free to be made.
-func checkVacant(dir string) error {
-	entries, err := os.ReadDir(dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	case err != nil:
-		return err
-	case len(entries) > 0:
-		return gantry.Errorf(gantry.Conflict, "convert", "%s is there already: name a directory that does not exist", dir)
-	}
-	return nil
 }
 
 // knownKeys returns the keys that the user's known_hosts file has for an ssh host.

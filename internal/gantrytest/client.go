@@ -113,6 +113,17 @@ func (s *Server) Refs(repo string) string {
 	return string(out)
 }
 
+// Ref is what a ref of a hosted repository points at, "" when there is none.
+func (s *Server) Ref(repo, name string) string {
+	s.t.Helper()
+	for line := range strings.Lines(s.Refs(repo)) {
+		if id, ok := strings.CutSuffix(strings.TrimSpace(line), "\t"+name); ok {
+			return id
+		}
+	}
+	return ""
+}
+
 // GitURL is the address from which git clones a hosted repository, with the administrator's token in it.
 func (s *Server) GitURL(repo string) string {
 	return strings.Replace(s.URL, "://", "://admin:"+s.Token+"@", 1) + "/" + repo + ".git"

@@ -27,6 +27,13 @@ func Serve(t testing.TB, root string, users ...User) (addr string) {
 	return serve(t, root, "anon-access = none\npassword-db = passwd\n", map[string]string{"passwd": passwords(users)})
 }
 
+// ServeLogged is Serve for everybody that keeps a log, in which "replay / r5" says that a revision was read.
+func ServeLogged(t testing.TB, root string) (addr, log string) {
+	t.Helper()
+	log = filepath.Join(t.TempDir(), "log")
+	return serve(t, root, "anon-access = read\n", nil, "--log-file", log), log
+}
+
 // ServeAuthz is Serve for users and for everybody else alike, as far as a file of path rules lets them read.
 func ServeAuthz(t testing.TB, root, authz string, users ...User) (addr string) {
 	t.Helper()
@@ -67,8 +74,8 @@ func passwords(users []User) string {
 	return text
 }
 
-// serve runs a server with general settings and the files that they name.
-func serve(t testing.TB, root, settings string, files map[string]string) string {
+// serve runs a server with general settings, the files that they name, and further arguments.
+func serve(t testing.TB, root, settings string, files map[string]string, args ...string) string {
 	t.Helper()
 	program, err := exec.LookPath("svnserve")
 	if err != nil {
@@ -89,8 +96,10 @@ func serve(t testing.TB, root, settings string, files map[string]string) string 
 	for range 5 {
 		addr := freeAddr(t)
 		host, port, _ := net.SplitHostPort(addr)
-		cmd := exec.Command(program, "--daemon", "--foreground", "--listen-host", host, "--listen-port", port,
-			"--root", root, "--config-file", conf)
+		cmd := exec.Command(program, append([]string{
+			"--daemon", "--foreground", "--listen-host", host, "--listen-port", port,
+			"--root", root, "--config-file", conf,
+		}, args...)...)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // it forks for each connection
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)

@@ -1,4 +1,4 @@
-package imports
+package lift
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 	"gantry/internal/pack"
 )
 
-// An import moves only refs that it made itself and that nobody has moved since.
+// A result moves only refs that earlier ones made and that nobody has moved since.
 func TestPlanPush(t *testing.T) {
 	a, b, c := pack.ID{1}, pack.ID{2}, pack.ID{3}
 	const main, gone, theirs = "refs/heads/main", "refs/heads/gone", "refs/heads/theirs"
