@@ -62,7 +62,7 @@ func TestReadingAgainBringsOnlyNews(t *testing.T) {
 		t.Errorf("nothing new brings %d bytes", n)
 	}
 	repo.Commit(t, "erin", "One more", "mkdir", "trunk/more", "rm", "trunk/data")
-	if n := read(); n > 8<<10 {
+	if n := read(); n > 10<<10 {
 		t.Errorf("a small revision brings %d bytes", n)
 	}
 	again, whole := mapped(t, c, MapOptions{}), convertFrom(t, dialAddr(t, addr, ""))

@@ -62,7 +62,7 @@ func newApplier(store *pack.Store, tempDir string, large int64) *applier {
 		large: large,
 		known: map[history.LargeFile]bool{},
 
-		hidden: hidden{roots: map[string]bool{}},
+		hidden: hidden{found: map[string]source{}},
 	}
 }
 
@@ -73,6 +73,9 @@ func (a *applier) adopt(r *history.Record) {
 	}
 	for _, f := range r.Large {
 		a.known[f] = true
+	}
+	if a.hidden.copies != nil {
+		a.hidden.copies.Add(r)
 	}
 	a.last = r.Number
 }
@@ -118,17 +121,18 @@ func (a *applier) end() (*history.Record, error) {
 func (a *applier) change(c *origin.Change) error {
 	err := a.apply(c)
 	if m, ok := errors.AsType[*missing](err); ok {
-		explained, askErr := a.hidden.explains(m)
+		hid, askErr := a.hid(m.path, m.revision)
 		switch {
 		case askErr != nil:
 			err = askErr
-		case explained && c.Action == origin.Replace && m.path == c.Path:
+		case hid && c.Action == origin.Replace && m.path == c.Path:
 			added := *c
 			added.Action = origin.Add
 			return a.change(&added)
-		case explained:
+		case hid:
 			if !strings.HasPrefix(c.Path+"/", m.path+"/") { // a copy of it
-				a.hidden.roots[c.Path] = true
+				a.hidden.found[c.Path] = source{c.CopyPath, c.CopyRev}
+				a.record.Copies = append(a.record.Copies, history.FileCopy{Path: c.Path, From: c.CopyPath, Rev: c.CopyRev})
 			}
 			return nil
 		}

@@ -103,7 +103,11 @@ func dialAddr(t *testing.T, addr, below string) origin.PathSource {
 // dialHTTP is dial through Apache.
 func dialHTTP(t *testing.T, repo *svnfixture.Repo, below string, config davfixture.Config) origin.PathSource {
 	t.Helper()
-	server := davfixture.Serve(t, repo.Root, config)
+	return dialServer(t, davfixture.Serve(t, repo.Root, config), below)
+}
+
+func dialServer(t *testing.T, server *davfixture.Server, below string) origin.PathSource {
+	t.Helper()
 	address, err := url.Parse(server.URL)
 	if err != nil {
 		t.Fatal(err)

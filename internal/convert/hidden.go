@@ -2,18 +2,18 @@ package convert
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"path"
+	"iter"
 	"slices"
-	"strings"
 
+	"gantry/internal/history"
 	"gantry/internal/origin"
 )
 
 // A server with rules that hide paths tells a copy as a copy, although the reader has not seen all of its source. What the
 // rules hide at the source but not at the copy is edited later on, and was never told. Such a path is taken for absent, with
-// all below it, until it is added anew; the report lists it.
+// all below it, until it is added anew; the report lists it. So is what was hidden until the rules were changed. What can
+// have been hidden in neither way was lost.
 
 // missing is an edit of something, or a copy from something, that was never told.
 type missing struct {
@@ -30,59 +30,129 @@ func (m *missing) Unwrap() error { return origin.ErrCorrupt }
 
 const maxHidden = 1000 // paths that are listed
 
-// hidden are the paths that an origin did not tell of, and shows or refuses to show when it is asked.
+// hidden tells what an origin hid, and came into sight later, from what was lost on the way.
 type hidden struct {
-	ask   func(dir string, revision int64) ([]origin.Entry, error) // nil: it cannot be asked
-	roots map[string]bool
+	look   func(revision int64, path string) (origin.Sight, error) // nil: it cannot be asked
+	told   iter.Seq2[*history.Record, error]                       // all that was told before
+	agreed int64                                                   // as of this revision a listing showed nothing that was not told; 0 for none
+
+	copies  history.Copies    // nil until they are needed
+	refused map[string]bool   // paths where nobody may look, whatever the revision
+	found   map[string]source // what was hidden, and what it was a copy of then
 }
 
-// explains reports whether an edit is of something hidden.
-func (h *hidden) explains(m *missing) (bool, error) {
-	if h.ask == nil {
+// source is what something is a copy of; the zero source for nothing.
+type source struct {
+	path     string
+	revision int64
+}
+
+// begin makes ready for an origin, nil for one that cannot be asked.
+func (h *hidden) begin(ctx context.Context, src origin.Lister, told iter.Seq2[*history.Record, error], agreed int64) {
+	h.look, h.told, h.agreed = nil, told, agreed
+	if src != nil {
+		h.look = func(revision int64, path string) (origin.Sight, error) { return src.Look(ctx, revision, path) }
+	}
+	h.refused = map[string]bool{}
+}
+
+// see is look, with few questions: rules go by path.
+func (h *hidden) see(path string, revision int64) (origin.Sight, error) {
+	if h.refused[path] {
+		return origin.Refused, nil
+	}
+	sight, err := h.look(revision, path)
+	if sight == origin.Refused {
+		h.refused[path] = true
+	}
+	return sight, err
+}
+
+// hid reports whether what is at a path as of a revision, and was never told, was hidden when it came there.
+func (a *applier) hid(path string, revision int64) (bool, error) {
+	h := &a.hidden
+	if h.look == nil {
 		return false, nil
 	}
-	for p := m.path; ; p = p[:strings.LastIndexByte(p, '/')] {
-		if h.roots[p] {
-			return true, nil
-		}
-		if !strings.Contains(p, "/") {
-			break
-		}
+	if err := a.learnCopies(); err != nil {
+		return false, err
 	}
-	for _, revision := range []int64{m.revision, m.revision - 1} { // a deleted path was in the one before
-		dir, base := path.Split(m.path)
-		list, err := h.ask(strings.TrimSuffix(dir, "/"), revision)
-		if errors.Is(err, origin.ErrTemporary) {
-			return false, err
-		}
-		if err == nil && (list == nil || slices.ContainsFunc(list, func(e origin.Entry) bool { return e.Name == base })) {
-			h.roots[m.path] = true
-			return true, nil
-		}
+	var of source
+	of.path, of.revision, _ = h.copies.Source(path, revision)
+	if known, ok := h.found[path]; ok && known == of {
+		return true, nil
 	}
-	return false, nil
+	hid, err := a.hidAtSource(source{path, revision})
+	if hid {
+		h.found[path] = of
+	}
+	return hid, err
 }
 
-// ask lets the applier ask a source for directories, where it can tell; the returned function ends that.
-func (c *Conversion) ask(ctx context.Context, src origin.PathSource) (end func()) {
-	lister, ok := src.(origin.Lister)
-	if !ok {
-		return func() {}
-	}
-	c.applier.hidden.ask = func(dir string, revision int64) ([]origin.Entry, error) {
-		lists, err := lister.List(ctx, revision, []string{dir})
-		if err != nil {
-			return nil, err
+// hidAtSource follows the copies back to where the origin refuses to show the first of them, or began to show it.
+func (a *applier) hidAtSource(p source) (bool, error) {
+	h := &a.hidden
+	copied := false
+	for {
+		path, revision, ok := h.copies.Source(p.path, p.revision)
+		if !ok {
+			break
 		}
-		return lists[0], nil
+		p, copied = source{path, revision}, true
+		if sight, err := h.see(path, revision); err != nil || sight != origin.Present {
+			return sight == origin.Refused, err
+		}
+		if told, err := a.wasTold(p); told || err != nil {
+			return false, err
+		}
 	}
-	return func() { c.applier.hidden.ask = nil }
+	if !copied {
+		if sight, err := h.see(p.path, p.revision); err != nil || sight == origin.Refused {
+			return sight == origin.Refused, err // it is on the way to what is shown
+		}
+	}
+	p.revision = min(p.revision, h.agreed)
+	if p.revision == 0 {
+		return false, nil
+	}
+	if told, err := a.wasTold(p); told || err != nil {
+		return false, err
+	}
+	sight, err := h.see(p.path, p.revision)
+	return sight == origin.Present, err
+}
+
+// wasTold reports whether something was read.
+func (a *applier) wasTold(p source) (bool, error) {
+	e, err := history.Walk(a.store, a.rootAt(p.revision), p.path)
+	return e.Mode != 0, err
+}
+
+// learnCopies brings what is known of copies up to the edit that is being applied.
+func (a *applier) learnCopies() error {
+	h := &a.hidden
+	if h.copies == nil {
+		copies := history.Copies{}
+		for r, err := range h.told {
+			if err != nil {
+				return err
+			}
+			copies.Add(r)
+		}
+		h.copies = copies
+	}
+	if a.root != nil && a.record.Number > a.last {
+		running := a.record
+		running.Dirs = a.root.list(nil, a.root.action == origin.Add)
+		h.copies.Add(&running)
+	}
+	return nil
 }
 
 // listHidden adds paths to the list of those that were hidden, as far as that is of use.
-func (c *Conversion) listHidden(paths []string) {
+func (c *Conversion) listHidden() {
 	all := slices.Clone(c.state.Hidden)
-	for _, p := range paths {
+	for p := range c.applier.hidden.found {
 		all = append(all, shown(p))
 	}
 	slices.Sort(all)

@@ -29,7 +29,8 @@ type State struct {
 	Log    []history.Segment `json:"log,omitempty"`
 	Counts Counts            `json:"counts"`
 
-	Compared int64    `json:"compared,omitempty"` // entries of the newest revision that the origin's listing agreed with
+	Agreed   int64    `json:"agreed,omitempty"`   // the last revision that the origin's listing agreed with
+	Compared int64    `json:"compared,omitempty"` // entries of that, when it is the newest revision
 	Hidden   []string `json:"hidden,omitempty"`   // paths that the origin did not show
 
 	Authors int `json:"authors"` // size of the author table

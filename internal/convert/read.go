@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
-	"slices"
 	"time"
 
 	"gantry"
@@ -49,9 +47,10 @@ func (c *Conversion) Read(ctx context.Context, src origin.PathSource) error {
 	if last >= c.next {
 		c.state.Compared = 0
 	}
-	defer c.ask(ctx, src)()
+	lister, _ := src.(origin.Lister)
+	c.applier.hidden.begin(ctx, lister, c.log.Records(), c.state.Agreed)
 	err := c.readAhead(ctx, src, last)
-	if lister, ok := src.(origin.Lister); ok && err == nil && c.state.Compared == 0 {
+	if lister != nil && err == nil && c.state.Agreed < c.state.Head {
 		err = c.verify(ctx, lister)
 	}
 	if err == nil {
@@ -157,7 +156,7 @@ func (c *Conversion) checkpointIfDue(ctx context.Context) error {
 func (c *Conversion) checkpoint(ctx context.Context) error {
 	state := c.state
 	state.Next, state.Counts = c.next, c.counts
-	c.listHidden(slices.Collect(maps.Keys(c.applier.hidden.roots)))
+	c.listHidden()
 	state.Hidden = c.state.Hidden
 	state.Authors = len(c.authors.List())
 	news := News{Authors: c.authors.List()[c.state.Authors:], LargeFiles: c.large[c.state.LargeFiles:]}

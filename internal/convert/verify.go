@@ -15,15 +15,21 @@ import (
 // listsAtOnce is how many directories are asked for together.
 const listsAtOnce = 512
 
-// alwaysListed is how deep directories are listed even when another one had the same content: those of branches are.
+// alwaysListed is how deep directories are listed in any case: rules may hide in one of two what they show in the other.
 const alwaysListed = 3
 
 // verifier compares the newest tree with what the origin shows of it.
 type verifier struct {
-	store    *pack.Store
-	seen     map[history.Node]bool
+	applier  *applier
+	head     int64
+	seen     map[version]bool
 	compared int64
-	hidden   []string
+}
+
+// version is a directory's content, and since when the origin has it.
+type version struct {
+	node    history.Node
+	changed int64
 }
 
 // place is a directory where it was first met.
@@ -32,11 +38,12 @@ type place struct {
 	node history.Node
 }
 
-// verify compares the newest revision, entry by entry: their kinds and the sizes of files, in the upper directories and
-// in every one below that differs from those compared before. What the origin shows and never told of was hidden when it came, by rules that go
-// by path, and has been copied since; it is listed.
+// verify compares the newest revision, entry by entry: their kinds and the sizes of files. A directory is passed over when
+// another one with the same content was compared, and the origin says that both were last changed in the same revision: it
+// is in both places by copies. A branch is a change, so that the root of each is compared. What the origin shows and never
+// told of was hidden when it came, or lost.
 func (c *Conversion) verify(ctx context.Context, src origin.Lister) error {
-	v := &verifier{store: c.store, seen: map[history.Node]bool{}}
+	v := &verifier{applier: c.applier, head: c.state.Head, seen: map[version]bool{}}
 	next := []place{{"", c.applier.rootAt(c.state.Head)}}
 	for len(next) > 0 {
 		now := next[:min(len(next), listsAtOnce)]
@@ -57,18 +64,17 @@ func (c *Conversion) verify(ctx context.Context, src origin.Lister) error {
 			next = append(next, below...)
 		}
 	}
-	c.state.Compared = v.compared
-	c.listHidden(v.hidden)
+	c.state.Agreed, c.state.Compared = c.state.Head, v.compared
 	return nil
 }
 
 // compare compares one directory and returns those in it that are still to be compared.
 func (v *verifier) compare(p place, list []origin.Entry) ([]place, error) {
-	if list == nil {
-		v.hide(p.path)
+	if list == nil { // it was shown once
+		v.applier.hidden.found[p.path] = source{}
 		return nil, nil
 	}
-	have, err := history.Children(v.store, p.node)
+	have, err := history.Children(v.applier.store, p.node)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +84,11 @@ func (v *verifier) compare(p place, list []origin.Entry) ([]place, error) {
 		mine, ok := have[e.Name]
 		delete(have, e.Name)
 		if !ok {
-			v.hide(name)
+			if hid, err := v.applier.hid(name, v.head); err != nil {
+				return nil, err
+			} else if !hid {
+				return nil, corrupt("%q was last changed in r%d at the origin, and was never told", name, e.Changed)
+			}
 			continue
 		}
 		v.compared++
@@ -86,10 +96,10 @@ func (v *verifier) compare(p place, list []origin.Entry) ([]place, error) {
 			return nil, corrupt("%q is of another kind than the origin shows", name)
 		}
 		if e.Dir {
-			node := mine.Node()
-			if again := v.seen[node]; !again || strings.Count(name, "/") < alwaysListed {
-				v.seen[node] = true
-				below = append(below, place{name, node})
+			this := version{mine.Node(), e.Changed}
+			if !v.seen[this] || e.Changed < 0 || strings.Count(name, "/") < alwaysListed {
+				v.seen[this] = true
+				below = append(below, place{name, this.node})
 			}
 			continue
 		}
@@ -102,22 +112,22 @@ func (v *verifier) compare(p place, list []origin.Entry) ([]place, error) {
 		}
 	}
 	for name := range have {
-		return nil, corrupt("%q was read, and the origin does not show it", path.Join(p.path, name))
+		name = path.Join(p.path, name)
+		if sight, err := v.applier.hidden.see(name, v.head); err != nil {
+			return nil, err
+		} else if sight != origin.Refused {
+			return nil, corrupt("%q was read, and the origin does not show it", name)
+		}
+		v.applier.hidden.found[name] = source{}
 	}
 	return below, nil
 }
 
 // size is that of a file at the origin, which writes a symbolic link with words before its target.
 func (v *verifier) size(e history.Entry) (int64, error) {
-	_, size, err := v.store.Stat(e.ID)
+	_, size, err := v.applier.store.Stat(e.ID)
 	if e.Mode == pack.ModeLink {
 		size += int64(len(linkPrefix))
 	}
 	return size, err
-}
-
-func (v *verifier) hide(name string) {
-	if len(v.hidden) < maxHidden {
-		v.hidden = append(v.hidden, name)
-	}
 }

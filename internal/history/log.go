@@ -30,7 +30,8 @@ type Record struct {
 	Copies  []FileCopy
 }
 
-// FileCopy is a file that was added as a copy of another.
+// FileCopy is a file that was added as a copy of another, or whatever was added as a copy of something that the origin did
+// not show. That is in no tree.
 type FileCopy struct {
 	Path string // at the origin
 	From string

@@ -96,7 +96,7 @@ func Map(ctx context.Context, log *Log, store *pack.Store, opt MapOptions) (*Map
 	}
 	m := &mapper{
 		store: store, opt: opt, layout: newLayout(rules, opt.Root), merges: newMerges(), dress: newDresser(store, opt.Dress),
-		alive: map[string]*life{}, lives: map[string][]*life{}, fresh: map[*life]*fresh{}, looseDirs: map[string]bool{}, outside: copies{},
+		alive: map[string]*life{}, lives: map[string][]*life{}, fresh: map[*life]*fresh{}, looseDirs: map[string]bool{}, outside: Copies{},
 		further: map[index][]index{}, identities: map[string]Identity{}, root: EmptyNode,
 	}
 	if _, err := store.Put(pack.Tree, nil); err != nil { // a branch may be empty
@@ -124,7 +124,7 @@ type mapper struct {
 
 	alive   map[string]*life   // by path
 	lives   map[string][]*life // all of a path, in their order
-	outside copies             // of directories that are in no branch
+	outside Copies             // of directories that are in no branch
 	commits []commit
 	further map[index][]index // parents of commits after their first: what was merged
 	merges  merges

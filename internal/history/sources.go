@@ -37,7 +37,7 @@ func (m *mapper) source(p string, revision int64, file bool) candidate {
 			}
 		}
 		var ok bool
-		if p, revision, ok = m.outside.source(p, revision); !ok {
+		if p, revision, ok = m.outside.Source(p, revision); !ok {
 			return candidate{commit: none}
 		}
 	}

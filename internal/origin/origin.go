@@ -63,14 +63,27 @@ type Lister interface {
 	// List tells what is in each of several directories as of a revision, in no order. What the reader may not see is
 	// left out; of a directory that it may not see the list is nil.
 	List(ctx context.Context, revision int64, dirs []string) ([][]Entry, error)
+
+	// Look tells what the reader sees at a path as of a revision.
+	Look(ctx context.Context, revision int64, path string) (Sight, error)
 }
 
 // Entry is one entry of a directory.
 type Entry struct {
-	Name string
-	Dir  bool
-	Size int64 // of a file's content; -1 when it is not told
+	Name    string
+	Dir     bool
+	Size    int64 // of a file's content; -1 when it is not told
+	Changed int64 // the last revision that changed it or something in it; -1 when it is not told
 }
+
+// Sight is what a reader sees at a path.
+type Sight uint8
+
+const (
+	Absent  Sight = iota
+	Present       // it may look
+	Refused       // it may not, whether something is there or not
+)
 
 // Revision is the head of one revision.
 type Revision struct {

@@ -136,7 +136,7 @@ func TestAheadOneConnectionOnly(t *testing.T) {
 		t.Errorf("%d connections were asked for", dials)
 	}
 	lists, err := s.List(t.Context(), 3, []string{"trunk", "branches"})
-	want := [][]origin.Entry{{{Name: "README", Size: 14}, {Name: "config", Size: 11}, {Name: "run.sh", Size: 24}, {Name: "src", Dir: true, Size: -1}, {Name: "start", Size: 11}}, {}}
+	want := [][]origin.Entry{{{Name: "README", Size: 14, Changed: 2}, {Name: "config", Size: 11, Changed: 2}, {Name: "run.sh", Size: 24, Changed: 3}, {Name: "src", Dir: true, Size: -1, Changed: 2}, {Name: "start", Size: 11, Changed: 3}}, {}}
 	if diff := cmp.Diff(want, lists); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}

@@ -341,10 +341,10 @@ func kindOf(props []davProp) Kind {
 	return File
 }
 
-// sizeOf is the size of a file, -1 where there is none.
-func sizeOf(props []davProp) int64 {
+// numberOf is the value of a property of WebDAV that is a number, -1 where there is none.
+func numberOf(props []davProp, name string) int64 {
 	for _, p := range props {
-		if p.name == (xmlName{nsDAV, "getcontentlength"}) {
+		if p.name == (xmlName{nsDAV, name}) {
 			if n, err := strconv.ParseInt(string(p.value), 10, 64); err == nil {
 				return n
 			}
@@ -358,7 +358,7 @@ func (s *davSession) list(ctx context.Context, name string, rev int64) (entries 
 	if err != nil {
 		return nil, err
 	}
-	err = s.propfind(ctx, davRequest{path: at, depth: "1"}, []xmlName{{nsDAV, "resourcetype"}, {nsDAV, "getcontentlength"}}, func(href string, props []davProp) error {
+	err = s.propfind(ctx, davRequest{path: at, depth: "1"}, []xmlName{{nsDAV, "resourcetype"}, {nsDAV, "getcontentlength"}, {nsDAV, "version-name"}}, func(href string, props []davProp) error {
 		child, ok := strings.CutPrefix(unescapePath(href), unescapePath(at))
 		child = strings.Trim(child, "/")
 		switch {
@@ -372,7 +372,7 @@ func (s *davSession) list(ctx context.Context, name string, rev int64) (entries 
 		case len(entries) == maxEntries:
 			return malformedf("a directory has more than %d entries", maxEntries)
 		}
-		entries = append(entries, Entry{child, kindOf(props), sizeOf(props)})
+		entries = append(entries, Entry{child, kindOf(props), numberOf(props, "getcontentlength"), numberOf(props, "version-name")})
 		return nil
 	})
 	slices.SortFunc(entries, func(a, b Entry) int { return cmp.Compare(a.Name, b.Name) })

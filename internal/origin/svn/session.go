@@ -305,10 +305,17 @@ func (s *Session) list(path string, rev int64) (entries []Entry, err error) {
 			if kind != File {
 				size = -1
 			}
-			entries = append(entries, Entry{name, kind, size})
+			if _, err := s.wire.word(); err != nil { // whether it has properties
+				return err
+			}
+			changed, err := s.wire.number()
+			if err != nil {
+				return err
+			}
+			entries = append(entries, Entry{name, kind, size, changed})
 			return s.wire.close()
 		})
-	}, "( get-dir ( %s ( %d ) false true ( kind size ) ) )", str(path), rev)
+	}, "( get-dir ( %s ( %d ) false true ( kind size created-rev ) ) )", str(path), rev)
 	slices.SortFunc(entries, func(a, b Entry) int { return cmp.Compare(a.Name, b.Name) })
 	return entries, err
 }

@@ -265,7 +265,7 @@ func TestList(t *testing.T) {
 	r := svnfixture.NewStandardRepo(t)
 	s := dial(t, options(t, svnfixture.Serve(t, r.Root), "/repo"))
 	got, err := s.List(ctx, "trunk", 11)
-	want := []Entry{{"README", File, 24}, {"config", File, 11}, {"data", Dir, -1}, {"docs", Dir, -1}, {"run.sh", File, 24}, {"src", Dir, -1}, {"start", File, 11}}
+	want := []Entry{{"README", File, 24, 8}, {"config", File, 11, 2}, {"data", Dir, -1, 5}, {"docs", Dir, -1, 11}, {"run.sh", File, 24, 3}, {"src", Dir, -1, 10}, {"start", File, 11, 3}}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}

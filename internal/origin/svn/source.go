@@ -35,6 +35,7 @@ var (
 type connection interface {
 	Info() origin.Info
 	List(ctx context.Context, path string, rev int64) ([]Entry, error)
+	CheckPath(ctx context.Context, path string, rev int64) (Kind, error)
 	Replay(ctx context.Context, first, last int64, sink origin.Sink) error
 	Close() error
 
@@ -99,16 +100,35 @@ const listsEach = 16
 func (s *Source) listOne(ctx context.Context, rev int64, dir string) (list []origin.Entry, err error) {
 	err = s.with(ctx, func(conn connection) error {
 		entries, err := conn.List(ctx, dir, rev)
-		if errors.Is(err, origin.ErrAuthRequired) || errors.Is(err, origin.ErrAuthFailed) {
-			return nil // it is hidden
+		if isRefusal(err) {
+			return nil
 		}
 		list = make([]origin.Entry, len(entries))
 		for i, e := range entries {
-			list[i] = origin.Entry{Name: e.Name, Dir: e.Kind == Dir, Size: e.Size}
+			list[i] = origin.Entry{Name: e.Name, Dir: e.Kind == Dir, Size: e.Size, Changed: e.Changed}
 		}
 		return err
 	})
 	return list, err
+}
+
+// Look implements origin.Lister.
+func (s *Source) Look(ctx context.Context, rev int64, path string) (sight origin.Sight, err error) {
+	err = s.with(ctx, func(conn connection) error {
+		kind, err := conn.CheckPath(ctx, path, rev)
+		switch {
+		case isRefusal(err):
+			sight, err = origin.Refused, nil
+		case kind != None:
+			sight = origin.Present
+		}
+		return err
+	})
+	return sight, err
+}
+
+func isRefusal(err error) bool {
+	return errors.Is(err, origin.ErrAuthRequired) || errors.Is(err, origin.ErrAuthFailed)
 }
 
 // Replay implements origin.PathSource. A connection that fails is replaced and its revisions are asked for again, so a

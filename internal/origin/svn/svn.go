@@ -14,7 +14,8 @@ const (
 
 // Entry is one entry of a directory.
 type Entry struct {
-	Name string
-	Kind Kind
-	Size int64 // of a file's content; -1 when it is not told
+	Name    string
+	Kind    Kind
+	Size    int64 // of a file's content; -1 when it is not told
+	Changed int64 // the last revision that changed it or something in it; -1 when it is not told
 }
