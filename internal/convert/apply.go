@@ -173,20 +173,31 @@ func (a *applier) apply(c *origin.Change) error {
 }
 
 // applyRoot applies an edit of the root itself. It is replaced when the origin is read from below its own root, and the
-// directory there is deleted and comes back.
-func (a *applier) applyRoot(c *origin.Change) error {
+// directory there is deleted and comes back. In between it may be a file, which is kept for what is copied from it.
+func (a *applier) applyRoot(c *origin.Change) (err error) {
 	switch {
-	case c.Dir && c.Action == origin.Modify:
-	case c.Dir && c.Action == origin.Replace:
-		root, err := a.newDir(c)
-		if err != nil {
+	case c.Action == origin.Add, c.Action == origin.Delete:
+		return corrupt("the root is added or deleted")
+	case c.Action == origin.Modify && c.Dir:
+		return a.dirProps(a.root, c)
+	case c.Action == origin.Modify:
+		return a.modify(a.root, "", c)
+	case c.Dir:
+		if a.root, err = a.newDir(c); err != nil {
 			return err
 		}
-		a.root = root
-	default:
-		return corrupt("the root is added or deleted")
+		return a.dirProps(a.root, c)
 	}
-	return a.dirProps(a.root, c)
+	if a.root, err = a.newDir(&origin.Change{Dir: true}); err != nil {
+		return err
+	}
+	var source history.Entry
+	if c.Copied {
+		if source, err = a.source(c); err != nil {
+			return err
+		}
+	}
+	return a.setFile(a.root, "", c, source)
 }
 
 func (a *applier) modify(parent *dir, name string, c *origin.Change) error {
@@ -291,7 +302,11 @@ func (a *applier) source(c *origin.Change) (history.Entry, error) {
 	if c.CopyRev < 0 || c.CopyRev >= a.record.Number {
 		return history.Entry{}, corrupt("it is a copy from r%d", c.CopyRev)
 	}
-	e, err := history.Walk(a.store, a.rootAt(c.CopyRev), c.CopyPath)
+	root := a.rootAt(c.CopyRev)
+	e, err := history.Walk(a.store, root, c.CopyPath)
+	if c.CopyPath == "" && !c.Dir && err == nil {
+		e, err = a.rootFile(root)
+	}
 	switch {
 	case err != nil:
 	case e.Mode == 0:
@@ -300,6 +315,15 @@ func (a *applier) source(c *origin.Change) (history.Entry, error) {
 		err = corrupt("it is a copy of %q as of r%d, which is of another kind", c.CopyPath, c.CopyRev)
 	}
 	return e, err
+}
+
+// rootFile returns the file that the root was.
+func (a *applier) rootFile(root history.Node) (history.Entry, error) {
+	side, err := history.Load(a.store, root.Side)
+	if err != nil {
+		return history.Entry{}, err
+	}
+	return history.Find(nil, side, "")
 }
 
 // newDir makes the directory that a change adds: empty, or a copy.

@@ -140,6 +140,9 @@ func (f *folder) foldTree(d *dir) (pack.ID, error) {
 	f.edits = f.edits[:0]
 	seconds := map[string]bool{} // which may be there already
 	for name, e := range d.edits {
+		if name == "" {
+			continue // it is in the side
+		}
 		edit := treeEdit{name: name, mode: e.Mode, id: e.ID}
 		if e.IsDir() && e.ID == pack.EmptyTree {
 			edit.mode = 0
@@ -179,6 +182,9 @@ func (f *folder) foldSide(d *dir) (pack.ID, error) {
 			asDir.mode, asDir.id = pack.ModeTree, pack.EmptyTree
 		case !e.IsDir() && !e.Side.IsZero():
 			asFile.mode, asFile.id = pack.ModeFile, e.Side
+		}
+		if name == "" {
+			asDir = treeEdit{name: history.SideText, mode: e.Mode, id: e.ID}
 		}
 		set(asDir)
 		set(asFile)

@@ -120,15 +120,15 @@ func (d *dresser) rewrite(dir undressed) (pack.ID, error) {
 			return pack.Zero, err
 		}
 		name := string(e.Name[1:])
-		switch string(e.Name[:1]) {
-		case SideDir:
+		switch kind := string(e.Name[:1]); {
+		case kind == SideDir:
 			err = d.directory(edits, &dirs, name, e.ID)
-		case SideFile:
+		case kind == SideFile && name != "":
 			var words string
 			if words, err = d.attributesOf(e.ID); words != "" {
 				attributes += attributesLine(name, words)
 			}
-		default:
+		case kind == SideSelf:
 			var own string
 			own, err = d.ignoredIn(e.ID)
 			ignores += own

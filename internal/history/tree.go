@@ -24,6 +24,10 @@ import (
 //	"d" + name  tree: the side of a subdirectory, pack.EmptyTree when that has none and is itself missing in Tree
 //	"f" + name  blob: kept properties of a file
 //	"p"         blob: kept properties of the directory itself
+//	"t"         a file in place of the directory, with its mode; "f" without a name has the file's kept properties
+//
+// The last is in the root alone: where a part of a repository is read, what is read may have been a file for a time. It
+// has no other name than "".
 type Node struct {
 	Tree pack.ID
 	Side pack.ID
@@ -53,6 +57,7 @@ const (
 	SideDir  = "d"
 	SideFile = "f"
 	SideSelf = "p"
+	SideText = "t"
 )
 
 // Load returns the bytes of a tree, nil for none.
@@ -70,8 +75,12 @@ func Load(store *pack.Store, id pack.ID) ([]byte, error) {
 	return data, nil
 }
 
-// Find returns what the bytes of a directory's tree and side hold under a Git name, a zero Entry for nothing.
+// Find returns what the bytes of a directory's tree and side hold under a Git name, a zero Entry for nothing. The name ""
+// is that of a file in place of the directory.
 func Find(tree, side []byte, name string) (Entry, error) {
+	if name == "" {
+		return findInPlace(side)
+	}
 	e, err := find(tree, "", name)
 	if second, ok := SecondName(name); ok && err == nil && e.Mode == 0 {
 		e, err = find(tree, "", second)
@@ -94,6 +103,16 @@ func Find(tree, side []byte, name string) (Entry, error) {
 		e.Side = s.ID
 	}
 	return e, nil
+}
+
+func findInPlace(side []byte) (Entry, error) {
+	e, err := find(side, SideText, "")
+	if err != nil || e.Mode == 0 {
+		return e, err
+	}
+	props, err := find(side, SideFile, "")
+	e.Side = props.ID
+	return e, err
 }
 
 // FindOwn returns the blob of a directory's own kept properties, Zero for none, by the bytes of its side.
@@ -165,7 +184,7 @@ func Children(store *pack.Store, dir Node) (map[string]Entry, error) {
 		kind, name := string(e.Name[:1]), OriginName(string(e.Name[1:]))
 		child, there := children[name]
 		switch {
-		case kind == SideSelf:
+		case name == "":
 			continue
 		case kind == SideDir && !there:
 			child = DirEntry(EmptyNode)

@@ -114,7 +114,8 @@ const (
 
 // Change is one edit of a revision. Edits are applied in the order in which they are sent: a directory before what is
 // in it. Paths are relative to Info.Path, slash-separated raw bytes without a slash at either end; "" is the root. The
-// root is there before the first revision and is only ever modified or, by an empty directory or a copy, replaced.
+// root is there before the first revision and is only ever modified or replaced: by an empty directory, a copy or, where
+// it is not the repository's own, a file.
 type Change struct {
 	Action Action
 	Path   string

@@ -104,17 +104,13 @@ func (e *emitter) change(c *origin.Change) error {
 }
 
 // send makes of what happens to the root what may happen to it: it is there from the beginning on, and for ever. Where it
-// was deleted or a file at the origin, it is empty.
+// was deleted at the origin, it is empty.
 func (e *emitter) send(c *origin.Change) error {
 	if c.Path == "" {
 		switch {
 		case c.Action == origin.Delete:
 			c = &origin.Change{Action: origin.Replace, Dir: true}
-		case !c.Dir && c.Action == origin.Modify:
-			return nil
-		case !c.Dir:
-			c = &origin.Change{Action: origin.Replace, Dir: true}
-		case c.Action == origin.Add && c.Copied:
+		case c.Action == origin.Add && (c.Copied || !c.Dir):
 			c.Action = origin.Replace
 		case c.Action == origin.Add:
 			c.Action = origin.Modify
