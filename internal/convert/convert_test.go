@@ -65,16 +65,7 @@ func TestRootThatComesBack(t *testing.T) {
 	repo.Load(t, h.Bytes())
 	c := convertFrom(t, dial(t, repo, "/project"))
 	dir, _ := c.install(t)
-	judge := svnjudge.Open(t, repo.Dir)
-	for _, commit := range c.commits {
-		want, err := judge.Tree("project/"+commit.Path, commit.Revision)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := strings.TrimSpace(git(t, nil, "--git-dir", dir, "rev-parse", commit.ID.String()+"^{tree}")); got != want {
-			t.Errorf("r%d: the tree is %s, libsvn says %s", commit.Revision, got, want)
-		}
-	}
+	c.judgeTrees(t, repo, dir, "project")
 	if revisions := len(c.commits); revisions != 4 {
 		t.Errorf("%d commits, want one of each revision but the one that deletes", revisions)
 	}

@@ -106,6 +106,14 @@ func judgeBelow(t *testing.T, repo *svnfixture.Repo, chance *rand.Rand) {
 	}
 	c := convertFrom(t, dial(t, repo, "/"+dir))
 	bare, _ := c.install(t)
+	c.judgeTrees(t, repo, bare, dir)
+	c.same(t, "below the root over http", convertFrom(t, dialHTTP(t, repo, "/"+dir, davfixture.Config{})))
+}
+
+// judgeTrees compares the tree of each commit in a bare repository with that of its path, below the root that was read.
+func (c converted) judgeTrees(t *testing.T, repo *svnfixture.Repo, bare, root string) {
+	t.Helper()
+	judge := svnjudge.Open(t, repo.Dir)
 	var names strings.Builder
 	for _, commit := range c.commits {
 		names.WriteString(commit.ID.String() + "^{tree}\n")
@@ -115,15 +123,14 @@ func judgeBelow(t *testing.T, repo *svnfixture.Repo, chance *rand.Rand) {
 		if commit.Path == "(outside)" {
 			continue // Check judges these
 		}
-		want, err := judge.Tree(path.Join(dir, commit.Path), commit.Revision)
+		want, err := judge.Tree(path.Join(root, commit.Path), commit.Revision)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if trees[i] != cmp.Or(want, svnjudge.EmptyTree) { // the root is there also when the directory is not
-			t.Errorf("%s: %q in r%d has tree %s, Subversion %s", dir, commit.Path, commit.Revision, trees[i], want)
+			t.Errorf("%s: %q in r%d has tree %s, Subversion %s", root, commit.Path, commit.Revision, trees[i], want)
 		}
 	}
-	c.same(t, "below the root over http", convertFrom(t, dialHTTP(t, repo, "/"+dir, davfixture.Config{})))
 }
 
 // judgeEveryWay converts a history from dumps and servers. libsvn judges one of the results, to which the others are equal.

@@ -7,7 +7,6 @@ import (
 	"gantry"
 	"gantry/internal/gantrytest/davfixture"
 	. "gantry/internal/gantrytest/svnfixture"
-	"gantry/internal/gantrytest/svnjudge"
 	"gantry/internal/origin"
 )
 
@@ -27,19 +26,10 @@ func TestRootThatWasAFile(t *testing.T) {
 	h.Commit("a", "10", CopyDir("p", 5, "p").Replacing(), CopyFile("p", 9, "p/trunk/ninth"), CopyFile("p", 7, "p/trunk/seventh"))
 	repo := NewRepo(t)
 	repo.Load(t, h.Bytes())
-	judge := svnjudge.Open(t, repo.Dir)
 	for way, src := range map[string]origin.PathSource{"svn": dial(t, repo, "/p"), "http": dialHTTP(t, repo, "/p", davfixture.Config{})} {
 		c := convertFrom(t, src)
 		dir, _ := c.install(t)
-		for _, commit := range c.commits {
-			want, err := judge.Tree("p/"+commit.Path, commit.Revision)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := strings.TrimSpace(git(t, nil, "--git-dir", dir, "rev-parse", commit.ID.String()+"^{tree}")); got != want {
-				t.Errorf("%s: r%d: the tree is %s, libsvn says %s", way, commit.Revision, got, want)
-			}
-		}
+		c.judgeTrees(t, repo, dir, "p")
 		if got := strings.Join(strings.Fields(c.log(t, "%s", "main")), " "); got != "3 4 5 10" {
 			t.Errorf("%s: log is %s", way, got)
 		}

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -11,11 +12,17 @@ import (
 // Detect finds the rules of a project at a directory: "" for all that was read.
 //
 // A project is where a trunk is. Where none has that name, it is what was copied most often to where branches and tags
-// usually are. A project continues those that it was moved from. Directories that whole branches were copied to are
-// branches, and so is all in a directory that several were copied to. A directory without any of this is one branch.
+// usually are, or into other directories beside it. A project continues those that it was moved from. Directories that
+// whole branches were copied to are branches, and so is all in a directory that several were copied to. A directory
+// without any of this is one branch.
 func (s *Survey) Detect(root string) (*Rules, error) {
-	d := detection{Survey: s, scope: root}
-	project, ok := d.project()
+	own := *s
+	own.parts, own.order = maps.Clone(s.parts), slices.Clip(s.order)
+	d := detection{Survey: &own, scope: root}
+	project, ok, err := d.project()
+	if err != nil {
+		return nil, err
+	}
 	if !ok {
 		d.add(rule{kind: trunk, path: literal(root), until: endless})
 		return &d.rules, nil
@@ -55,18 +62,22 @@ type detection struct {
 func (d *detection) add(r rule) { d.rules.list = append(d.rules.list, r) }
 
 // project chooses the project: the scope itself, or the only one below it.
-func (d *detection) project() (string, bool) {
+func (d *detection) project() (project string, ok bool, err error) {
 	living := d.living(d.scope)
 	if len(living) == 0 || living[0] == d.scope {
-		if d.hasTrunk(d.scope) || d.mainLine(d.scope) != "" || d.hasCopies(d.scope) {
-			return d.scope, true
+		ok = d.hasTrunk(d.scope) || d.mainLine(d.scope) != ""
+		if !ok {
+			ok, err = d.hasCopies(d.scope)
 		}
-		return "", false
+		if !ok && err == nil {
+			ok, err = d.isUnnamed(d.scope)
+		}
+		return d.scope, ok, err
 	}
 	if only := living[0]; len(living) == 1 && d.isProject(only) {
-		return only, true
+		return only, true, nil
 	}
-	return d.scope, d.hasTrunk(d.scope)
+	return d.scope, d.hasTrunk(d.scope), nil
 }
 
 // hasTrunk reports whether a directory had a trunk at any time.
@@ -100,13 +111,99 @@ func (d *detection) mainLine(project string) string {
 	return most
 }
 
-// hasCopies reports whether branches or tags of a project were copied from one another.
-func (d *detection) hasCopies(project string) bool {
-	return slices.ContainsFunc(d.copies, func(c dirCopy) bool {
+// hasCopies reports whether branches or tags of a project were copied from one another. In a directory of sources, one
+// that is called tags is something else.
+func (d *detection) hasCopies(project string) (bool, error) {
+	i := slices.IndexFunc(d.copies, func(c dirCopy) bool {
 		to, _ := split(c.to)
 		from, _ := split(c.from)
 		return d.parts[to] != nil && d.parts[to].project == project && d.parts[from] != nil && d.parts[from].project == project
 	})
+	if i < 0 {
+		return false, nil
+	}
+	return d.isMostly(d.copies[i].root, project, func(p string) bool { return d.parts[p] != nil })
+}
+
+// isUnnamed finds out whether a project has a layout whose directories have names of another kind, or in another
+// language: a directory was copied more than once into such that are beside it and have no files. It enters these.
+func (d *detection) isUnnamed(project string) (bool, error) {
+	found := map[string][]dirCopy{} // by source
+	var most []dirCopy
+	for _, c := range d.copies {
+		into, _ := split(c.to)
+		beside, _ := split(into)
+		in, _ := split(c.from)
+		if c.from == project || in != project || into == project || beside != project || into == c.from {
+			continue
+		}
+		files, err := d.hasFiles(c.root, into)
+		if err != nil {
+			return false, err
+		}
+		if files {
+			continue
+		}
+		found[c.from] = append(found[c.from], c)
+		if len(found[c.from]) > len(most) {
+			most = found[c.from]
+		}
+	}
+	if len(most) < 2 {
+		return false, nil
+	}
+	last := most[len(most)-1]
+	isPart := func(p string) bool {
+		return p == last.from || slices.ContainsFunc(most, func(c dirCopy) bool { dir, _ := split(c.to); return dir == p })
+	}
+	if ok, err := d.isMostly(last.root, project, isPart); !ok || err != nil {
+		return false, err
+	}
+	for _, c := range most {
+		if dir, _ := split(c.to); d.parts[dir] == nil {
+			d.parts[dir] = &part{path: dir, project: project, kind: tag, either: true, lives: true}
+			d.order = append(d.order, d.parts[dir])
+		}
+	}
+	return true, nil
+}
+
+// isMostly reports whether most of what is in a directory are parts of a layout, and not others.
+func (d *detection) isMostly(root Node, dir string, isPart func(p string) bool) (bool, error) {
+	parts, others := 0, 0
+	err := d.each(root, dir, func(e pack.TreeEntry) {
+		if e.IsDir() && isPart(joined(dir, OriginName(string(e.Name)))) {
+			parts++
+		} else {
+			others++
+		}
+	})
+	return others == 0 || others < parts, err
+}
+
+// hasFiles reports whether there are files directly in a directory.
+func (d *detection) hasFiles(root Node, dir string) (has bool, err error) {
+	err = d.each(root, dir, func(e pack.TreeEntry) { has = has || !e.IsDir() })
+	return has, err
+}
+
+// each goes through what Git can hold of a directory.
+func (d *detection) each(root Node, dir string, see func(pack.TreeEntry)) error {
+	e, err := Walk(d.store, root, dir)
+	if err != nil || !e.IsDir() {
+		return err
+	}
+	tree, err := Load(d.store, e.ID)
+	if err != nil {
+		return err
+	}
+	for e, err := range pack.TreeEntries(tree) {
+		if err != nil {
+			return err
+		}
+		see(e)
+	}
+	return nil
 }
 
 func (d *detection) inPart(p string) bool {
@@ -256,8 +353,10 @@ func (d *detection) groupOf(l *layout, c dirCopy, copied map[string]bool) (*grou
 			return nil, nil
 		}
 		return &group{dir: c.to, kind: kind, name: relative(c.to, l.base)}, nil
-	case !from.in || from.rest != "" || from.outside || !to.in || to.outside && to.rest == "":
+	case !from.in || from.outside || !to.in || to.outside && (to.rest == "" || from.rest != ""):
 		return nil, nil
+	case from.rest != "":
+		return d.ofPart(l, c, from, to, copied)
 	case to.outside:
 		kind := branch
 		_, name := split(dir)
@@ -266,11 +365,60 @@ func (d *detection) groupOf(l *layout, c dirCopy, copied map[string]bool) (*grou
 		}
 		return &group{dir: dir, kind: kind, name: relative(dir, l.base), only: c.to}, nil
 	}
-	if ok, err := d.isGroup(l, c, to, copied); !ok {
+	if ok, err := d.isGroup(l, dir, c, to, copied); !ok {
 		return nil, err
 	}
+	return d.groupIn(l, dir, to), nil
+}
+
+// groupIn is the group that a directory within what was taken for a branch is.
+func (d *detection) groupIn(l *layout, dir string, to location) *group {
 	below, _ := cutDir(dir, to.root)
-	return &group{dir: dir, kind: to.kind, name: path.Join(l.name(to.root, to.rule), below)}, nil
+	return &group{dir: dir, kind: to.kind, name: path.Join(l.name(to.root, to.rule), below)}
+}
+
+// ofPart tells which group the copy of a part of a branch speaks for, nil for none. Where the trunk holds projects or
+// modules, a branch of one is often at its path with one more name, that of the branch: trunk/one is copied to
+// branches/one/x, trunk/KDE/libs to branches/KDE/4.0/libs.
+func (d *detection) ofPart(l *layout, c dirCopy, from, to location, copied map[string]bool) (*group, error) {
+	module := from.rest
+	if from.kind != trunk {
+		dir, _ := split(from.root)
+		above, ok := d.belowPart(dir)
+		if !ok {
+			return nil, nil
+		}
+		module = path.Join(above, module)
+	}
+	below, ok := d.belowPart(c.to)
+	if !ok {
+		return nil, nil
+	}
+	longer, shorter, same := strings.Split(below, "/"), strings.Split(module, "/"), 0
+	for same < len(shorter) && same < len(longer) && longer[same] == shorter[same] {
+		same++
+	}
+	if same == 0 || len(longer) != len(shorter)+1 || !slices.Equal(longer[same+1:], shorter[same:]) {
+		return nil, nil
+	}
+	dir := strings.TrimSuffix(c.to, "/"+strings.Join(longer[same:], "/"))
+	if !isBelow(dir, to.root) {
+		return nil, nil
+	}
+	if ok, err := d.isGroup(l, dir, c, to, copied); !ok {
+		return nil, err
+	}
+	return d.groupIn(l, dir, to), nil
+}
+
+// belowPart returns a path below the directory of branches or tags that it is in.
+func (d *detection) belowPart(p string) (below string, ok bool) {
+	for _, part := range d.order {
+		if below, ok = cutDir(p, part.path); ok && part.kind != trunk {
+			return below, true
+		}
+	}
+	return "", false
 }
 
 // container tells what a directory holds whose every subdirectory is a branch by a rule.
@@ -284,28 +432,18 @@ func (d *detection) container(l *layout, dir string) (kind, bool) {
 	return 0, false
 }
 
-// isGroup reports whether a branch is rather a group of branches: a directory that was made empty, and has no files at the
-// time when a branch is copied into it.
-func (d *detection) isGroup(l *layout, c dirCopy, to location, copied map[string]bool) (bool, error) {
+// isGroup reports whether a directory in what was taken for a branch is rather a group of branches: it was made empty, and
+// neither it nor those above it have files at the time when something is copied into it.
+func (d *detection) isGroup(l *layout, dir string, c dirCopy, to location, copied map[string]bool) (bool, error) {
 	if l.rules.list[to.rule].path.holes() == 0 {
 		return false, nil
 	}
-	for dir, _ := split(c.to); isBelow(dir, to.root); dir, _ = split(dir) {
+	for ; isBelow(dir, to.root); dir, _ = split(dir) {
 		if copied[dir] {
 			return false, nil
 		}
-		e, err := Walk(d.store, c.root, dir)
-		if err != nil {
+		if files, err := d.hasFiles(c.root, dir); files || err != nil {
 			return false, err
-		}
-		tree, err := Load(d.store, e.ID)
-		if err != nil {
-			return false, err
-		}
-		for e, err := range pack.TreeEntries(tree) {
-			if err != nil || !e.IsDir() {
-				return false, err
-			}
 		}
 	}
 	return true, nil

@@ -317,7 +317,7 @@ func (m *mapper) begin(r *Record, at location) *life {
 	}
 	m.alive[b.path] = b
 	m.lives[b.path] = append(m.lives[b.path], b)
-	m.fresh[b] = &fresh{}
+	m.fresh[b] = &fresh{known: map[index]int{}}
 	return b
 }
 

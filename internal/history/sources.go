@@ -71,37 +71,42 @@ func (m *mapper) settle(r *Record) error {
 
 // fresh is a branch that the running revision begins.
 type fresh struct {
-	from   []candidate // the first one is what the branch as a whole is a copy of
-	copied bool        // there is such a first one
-	direct int         // entries that are copies by themselves
+	from   []candidate   // the first one is what the branch as a whole is a copy of
+	copied bool          // there is such a first one
+	direct int           // entries that are copies by themselves
+	known  map[index]int // places in from
 }
 
 // comeFrom says what a branch that has just begun is a copy of as a whole.
 func (m *mapper) comeFrom(b *life, from candidate) {
 	if from.commit != none {
-		m.fresh[b].from, m.fresh[b].copied = append(m.fresh[b].from, from), true
+		m.fresh[b].count(from, 0)
+		m.fresh[b].copied = true
 	}
 }
 
-// copiedInto counts a copy that is an entry of a branch which the revision begins.
+// copiedInto counts a copy into a branch which the revision begins. Those that are entries of it have weight; of others,
+// all that matters is whether the branch has become what they are from.
 func (m *mapper) copiedInto(at location, from string, revision int64, file bool) {
-	if dir, _ := split(at.rest); !at.in && at.root != loose || at.rest == "" || at.in && dir != "" {
-		return
-	}
 	f := m.fresh[m.alive[at.root]]
-	if f == nil {
+	if f == nil || !at.in && at.root != loose || at.rest == "" {
 		return
 	}
-	f.direct++
+	entries := 1
+	if dir, _ := split(at.rest); at.in && dir != "" {
+		entries = 0
+	}
+	f.direct += entries
 	if c := m.source(from, revision, file); c.commit != none {
-		f.count(c, 1)
+		f.count(c, entries)
 	}
 }
 
 func (f *fresh) count(c candidate, entries int) {
-	i := slices.IndexFunc(f.from, func(known candidate) bool { return known.commit == c.commit })
-	if i < 0 {
+	i, ok := f.known[c.commit]
+	if !ok {
 		i = len(f.from)
+		f.known[c.commit] = i
 		f.from = append(f.from, c)
 	}
 	f.from[i].entries += entries
@@ -122,8 +127,9 @@ func (m *mapper) choose(r *Record, b *life, f *fresh) error {
 	if err != nil {
 		return err
 	}
+	isAll := func(c candidate) bool { return m.commits[c.commit].tree == tree }
 	rank := func(c candidate) int {
-		if m.commits[c.commit].tree == tree {
+		if isAll(c) {
 			return all + 1
 		}
 		return c.entries
@@ -132,7 +138,7 @@ func (m *mapper) choose(r *Record, b *life, f *fresh) error {
 		return cmp.Or(cmp.Compare(rank(b), rank(a)), cmp.Compare(b.commit, a.commit))
 	})
 	taken := f.from[0]
-	if !f.copied && 2*taken.entries < all {
+	if !f.copied && 2*taken.entries < all && !isAll(taken) {
 		return nil // most of it is new
 	}
 	b.start = taken.commit

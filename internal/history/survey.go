@@ -152,7 +152,7 @@ func (s *Survey) filled(r *Record, c *DirChange, p *part) error {
 	}
 	from := map[string]int{}
 	count := func(to, source string) {
-		if dir, _ := split(to); dir == c.Path {
+		if dir, _ := split(to); dir == c.Path && source != "" {
 			if dir, _ := split(source); isBelow(p.project, dir) {
 				from[dir]++
 			}

@@ -149,7 +149,7 @@ func (j *Judge) addCopies(m *mapping) error {
 
 // isMoved reports whether all that was at the root is in another directory now: a trunk was made of it.
 func (j *Judge) isMoved(m *mapping, to string, revision int64) (bool, error) {
-	if m.last[""] == 0 || to == "" || slices.Contains(m.paths, to) {
+	if m.last[""] == 0 || m.last[""] >= revision || to == "" || slices.Contains(m.paths, to) {
 		return false, nil
 	}
 	before, err := j.Tree("", revision-1)
