@@ -39,6 +39,9 @@ func newConvert(con console) *cobra.Command {
 		Args:  exactArgs("ORIGIN", "DIR"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			job.origin, job.dir, job.stdin = args[0], args[1], con.in
+			if job.origin == "" || job.dir == "" {
+				return usagef("ORIGIN and DIR cannot be empty")
+			}
 			if vcs != "" {
 				var ok bool
 				if job.vcs, ok = gantry.ParseVCS(vcs); !ok {

@@ -1,14 +1,18 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"net/url"
 	"os"
+	"os/user"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"gantry"
@@ -184,9 +188,14 @@ func (c *conversion) locate(ctx context.Context, out *egress.Egress) (lift.Origi
 	if c.origin == "-" {
 		return lift.Origin{VCS: gantry.Subversion, Stream: c.stdin}, nil
 	}
+	if local, ok := strings.CutPrefix(c.origin, "file://"); ok {
+		if path, err := url.PathUnescape(local); err == nil {
+			c.origin = path
+		}
+	}
 	if info, err := os.Stat(c.origin); err == nil {
 		if info.IsDir() {
-			return lift.Origin{}, gantry.Errorf(gantry.Invalid, "convert", "%s is a directory: give its address, or make a file of it with \"svnadmin dump\" or \"git bundle create\"", c.origin)
+			return lift.Origin{}, gantry.Errorf(gantry.Invalid, "convert", "%s is a directory: convert what \"svnadmin dump\" writes of it (gantry convert - DIR), or a file that \"git bundle create\" made", c.origin)
 		}
 		return c.locateFile()
 	}
@@ -194,12 +203,7 @@ func (c *conversion) locate(ctx context.Context, out *egress.Egress) (lift.Origi
 	if err != nil {
 		return lift.Origin{}, gantry.Errorf(gantry.Invalid, "convert", "%s: %s, or name a file that exists", c.origin, describe(err))
 	}
-	if c.username != "" {
-		creds.Username = c.username
-	}
-	if c.password != "" {
-		creds.Password = c.password
-	}
+	c.complete(&creds, address)
 	if c.hostKeys, err = knownKeys(address); err != nil {
 		return lift.Origin{}, err
 	}
@@ -215,11 +219,15 @@ func (c *conversion) locate(ctx context.Context, out *egress.Egress) (lift.Origi
 	}
 	switch found.Outcome {
 	case detect.Nothing:
-		return refuse(gantry.NotFound, "%s: %w that is recognised as a repository; check the address, or name the system with --vcs", address, origin.ErrNotFound)
+		check := "check the address"
+		if pegged.MatchString(address.Path) {
+			check = "leave the revision after @ away, as the whole history is read"
+		}
+		return refuse(gantry.NotFound, "%s: %w that is recognised as a repository; %s, or name the system with --vcs", address, origin.ErrNotFound, check)
 	case detect.NeedsAuth:
 		return refuse(gantry.Unauthenticated, "%s: %w; use --username and --password-stdin", address, origin.ErrAuthRequired)
 	case detect.AuthFailed:
-		return refuse(gantry.Unauthenticated, "%s: %w", address, origin.ErrAuthFailed)
+		return refuse(gantry.Unauthenticated, "%s: %w; check --username and what --password-stdin reads, which for ssh is a password or a private key, or the keys of the agent", address, origin.ErrAuthFailed)
 	case detect.Multiple:
 		var names []string
 		for _, choice := range found.Choices {
@@ -228,6 +236,22 @@ func (c *conversion) locate(ctx context.Context, out *egress.Egress) (lift.Origi
 		return refuse(gantry.Invalid, "%s: %w; give the address of one of them, or --vcs: %s", address, errChoose, strings.Join(names, ", "))
 	}
 	return lift.Origin{VCS: found.VCS, Address: found.Address, Credentials: creds}, nil
+}
+
+// pegged is an address as Subversion's own commands take it, with a revision.
+var pegged = regexp.MustCompile(`@([0-9]+|HEAD)?$`)
+
+// complete adds what the user gave beside the address. An agent has keys, and needs a name for them: as for ssh itself, that
+// is the user's own.
+func (c *conversion) complete(creds *origin.Credentials, address origin.Address) {
+	creds.Username = cmp.Or(c.username, creds.Username)
+	creds.Password = cmp.Or(c.password, creds.Password)
+	if !strings.HasSuffix(address.Scheme, "ssh") || creds.Username != "" || os.Getenv("SSH_AUTH_SOCK") == "" {
+		return
+	}
+	if me, err := user.Current(); err == nil {
+		creds.Username = me.Username
+	}
 }
 
 // locateFile finds out what a file is.

@@ -21,6 +21,7 @@ import (
 
 	"github.com/google/go-github/v84/github"
 
+	"gantry"
 	"gantry/internal/gantrytest"
 	"gantry/internal/gantrytest/gitfixture"
 	"gantry/internal/gantrytest/svnfixture"
@@ -329,6 +330,21 @@ func (w *importWatch) mapAuthor(id int64, name, email string) {
 	}
 }
 
+// ends waits until nobody works on the import any more.
+func (w *importWatch) ends() *github.Import {
+	w.t.Helper()
+	for deadline := time.Now().Add(timeout); ; time.Sleep(20 * time.Millisecond) {
+		imp, _, err := w.client.Migrations.ImportProgress(w.t.Context(), "admin", w.name)
+		must(w.t, err)
+		if !gantry.ImportStatus(imp.GetStatus()).Live() {
+			return w.saw(imp)
+		}
+		if time.Now().After(deadline) {
+			w.t.Fatalf("the import is still %s (%s)", imp.GetStatus(), imp.GetStatusText())
+		}
+	}
+}
+
 // until polls without a pause, because some states are short.
 func (w *importWatch) until(status string) *github.Import {
 	w.t.Helper()
@@ -350,6 +366,7 @@ type gate struct {
 	addr string
 
 	mu     sync.Mutex
+	to     string
 	opened sync.Cond
 	held   bool
 	left   int // bytes that still pass while held
@@ -358,7 +375,7 @@ type gate struct {
 func newGate(t *testing.T, to string) *gate {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
-	g := &gate{addr: listener.Addr().String()}
+	g := &gate{addr: listener.Addr().String(), to: to}
 	g.opened.L = &g.mu
 	t.Cleanup(func() { listener.Close(); g.open() })
 	go func() {
@@ -367,7 +384,7 @@ func newGate(t *testing.T, to string) *gate {
 			if err != nil {
 				return
 			}
-			far, err := net.Dial("tcp", to)
+			far, err := net.Dial("tcp", g.target())
 			if err != nil {
 				near.Close()
 				continue
@@ -377,6 +394,19 @@ func newGate(t *testing.T, to string) *gate {
 		}
 	}()
 	return g
+}
+
+func (g *gate) target() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.to
+}
+
+// lead makes new connections go to another server.
+func (g *gate) lead(to string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.to = to
 }
 
 func (g *gate) pass(to io.Writer, from io.Reader) {

@@ -42,7 +42,7 @@ func ParseAddress(raw string) (Address, Credentials, error) {
 	case strings.HasPrefix(raw, "-"):
 		return invalid("an address cannot begin with a hyphen")
 	case strings.ContainsFunc(raw, func(r rune) bool { return r <= ' ' || r == 0x7f }):
-		return invalid("an address cannot contain spaces or control characters")
+		return invalid("an address cannot contain spaces or control characters; a space is written %%20")
 	}
 	if !strings.Contains(raw, "://") {
 		m := shortForm.FindStringSubmatch(raw)

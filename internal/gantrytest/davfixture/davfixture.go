@@ -37,6 +37,7 @@ type Config struct {
 type Server struct {
 	URL    string       // of what holds the repositories, without a slash at the end
 	Client *http.Client // that trusts it
+	Trust  string       // with TLS, the file of the certificate that signs for it
 }
 
 const (
@@ -64,6 +65,7 @@ func Serve(t testing.TB, root string, c Config) *Server {
 	if c.TLS {
 		scheme = "https"
 		s.Client.Transport.(*http.Transport).TLSClientConfig = certify(t, dir)
+		s.Trust = filepath.Join(dir, "cert.pem")
 	}
 
 	// Apache cannot choose a port itself. Somebody may take the free one before it does: then another is tried.
