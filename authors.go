@@ -44,6 +44,11 @@ func ReadAuthors(r io.Reader) ([]AuthorRow, error) {
 			return nil, badAuthorLine(1, "the table is empty; its first row has to be remote_id,remote_name,email,name")
 		case errors.Is(err, io.EOF):
 			return rows, nil
+		case errors.Is(err, csv.ErrFieldCount) && first:
+			return nil, badAuthorLine(1, "the first row has to be remote_id,remote_name,email,name")
+		case errors.Is(err, csv.ErrFieldCount):
+			line, _ := lines.FieldPos(0)
+			return nil, badAuthorLine(line, "a row has remote_id,remote_name,email,name")
 		case errors.As(err, &malformed):
 			return nil, badAuthorLine(malformed.Line, malformed.Err.Error())
 		case err != nil:

@@ -32,13 +32,13 @@ func TestAuthorsTable(t *testing.T) {
 	const header = "remote_id,remote_name,email,name\n"
 	for text, fault := range map[string]string{
 		"":                               "line 1: the table is empty",
-		"id,name\n":                      "line 1: wrong number of fields",
+		"id,name\n":                      "line 1: the first row has to be",
 		"a,b,c,d\n":                      "line 1: the first row has to be",
-		header + "a,b,c\n":               "line 2: wrong number of fields",
+		header + "a,b,c\n":               "line 2: a row has remote_id",
 		header + "a,b,,d\n":              "line 2: a needs an email and a name",
 		header + "a,b,c,d\nx,\"y,z,w\n":  "line 3: ",
 		header + "a,b,c,d\n\na,b,e,f\n":  "line 4: a is there twice",
-		header + "a,b,c,d\nb,b,c,d,e\n":  "line 3: wrong number of fields",
+		header + "a,b,c,d\nb,b,c,d,e\n":  "line 3: a row has remote_id",
 		header + "a,b,c,d\n\"b\"c,b,,\n": "line 3: ",
 	} {
 		if _, err := ReadAuthors(strings.NewReader(text)); err == nil || KindOf(err) != Invalid || !strings.Contains(err.Error(), fault) {

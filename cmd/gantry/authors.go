@@ -2,7 +2,9 @@ package main
 
 import (
 	"errors"
+	"maps"
 	"os"
+	"slices"
 
 	"gantry"
 	"gantry/internal/history"
@@ -32,4 +34,16 @@ func readAuthors(name string) (map[lift.Author]history.Identity, error) {
 		authors[lift.Author{RemoteID: r.RemoteID, RemoteName: r.RemoteName}] = history.Identity{Email: r.Email, Name: r.Name}
 	}
 	return authors, nil
+}
+
+// strangers returns those of the given authors, by id and in order, that an origin does not have.
+func strangers(given map[lift.Author]history.Identity, known []history.Author) []string {
+	unknown := map[string]bool{}
+	for author := range given {
+		unknown[author.RemoteID] = true
+	}
+	for _, author := range known {
+		delete(unknown, author.RemoteID)
+	}
+	return slices.Sorted(maps.Keys(unknown))
 }

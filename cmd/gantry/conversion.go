@@ -124,6 +124,12 @@ func (c *conversion) land(ctx context.Context, lifted lift.Lift, authors map[lif
 	if err := c.choose(ctx, lifted); err != nil {
 		return nil, err
 	}
+	if origin, ok := lifted.(interface{ Authors() []history.Author }); ok && len(authors) > 0 {
+		known := origin.Authors()
+		if unknown := strangers(authors, known); len(unknown) > 0 && len(known) > 0 {
+			c.log.Warn(fmt.Sprintf("%s: %d authors are not at the origin, whose are of the form %s", c.authors, len(unknown), known[0].RemoteID), "first", unknown[0])
+		}
+	}
 	lines, err := createMap(c.mapFile)
 	if err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 
 	"gantry"
 	"gantry/internal/origin"
@@ -58,6 +59,9 @@ func exitCode(ctx context.Context, err error) int {
 
 // describe is an error as a person reads it: the sentence that was written for people, and else everything known.
 func describe(err error) string {
+	if errors.Is(err, unix.ENOSPC) {
+		return fmt.Sprintf("the disk is full: make room, and give the same command again (%v)", err)
+	}
 	if text := gantry.Message(err); text != "" {
 		return text
 	}

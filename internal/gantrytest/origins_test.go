@@ -34,12 +34,18 @@ func TestImportOverEveryTransport(t *testing.T) {
 		user, secret     string
 		wrong, afterward string // another secret, and the state that it leads to
 	}{
-		{"basic", davfixture.Serve(t, repo.Root, davfixture.Config{Users: []svnfixture.User{user}}).URL,
-			"detection_needs_auth", user.Name, user.Password, "wrong", "auth_failed"},
-		{"digest", davfixture.Serve(t, repo.Root, davfixture.Config{Users: []svnfixture.User{user}, Digest: true}).URL,
-			"detection_needs_auth", user.Name, user.Password, "wrong", "auth_failed"},
-		{"svn", "svn://" + svnfixture.Serve(t, repo.Root, user),
-			"detection_needs_auth", user.Name, user.Password, "wrong", "auth_failed"},
+		{
+			"basic", davfixture.Serve(t, repo.Root, davfixture.Config{Users: []svnfixture.User{user}}).URL,
+			"detection_needs_auth", user.Name, user.Password, "wrong", "auth_failed",
+		},
+		{
+			"digest", davfixture.Serve(t, repo.Root, davfixture.Config{Users: []svnfixture.User{user}, Digest: true}).URL,
+			"detection_needs_auth", user.Name, user.Password, "wrong", "auth_failed",
+		},
+		{
+			"svn", "svn://" + svnfixture.Serve(t, repo.Root, user),
+			"detection_needs_auth", user.Name, user.Password, "wrong", "auth_failed",
+		},
 		{"ssh-password", "svn+ssh://" + ssh.Address, "detection_needs_auth", ssh.User, ssh.Password, "wrong", "auth_failed"},
 		{"ssh-key", "svn+ssh://" + ssh.Address, "detection_needs_auth", ssh.User, ssh.PrivateKey, "wrong", "auth_failed"},
 	} {

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"gantry"
 	"gantry/internal/jobs"
 	"gantry/internal/origin"
@@ -238,6 +240,9 @@ func (w *worker) failureText(err error) string {
 				text = err.Error()
 			}
 		}
+	}
+	if errors.Is(err, unix.ENOSPC) {
+		text = "The server has not enough room on disk; tell its administrator, and restart the import when there is some."
 	}
 	if text == "" {
 		return fmt.Sprintf("The import stopped at a fault of the server; its log has the details under import %d. Restart the import to try again.", w.row.ID)
