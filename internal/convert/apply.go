@@ -112,7 +112,7 @@ func (a *applier) end() (*history.Record, error) {
 	a.running.Renamed += a.fold.renamed
 	a.fold.renamed = 0
 	a.record.Root = a.root.node
-	a.record.Dirs = a.root.list(nil, a.root.action == origin.Add)
+	a.root.list(&a.record, a.root.action == origin.Add)
 	a.adopt(&a.record)
 	return &a.record, nil
 }
@@ -346,6 +346,7 @@ func (a *applier) newDir(c *origin.Change) (*dir, error) {
 }
 
 func (a *applier) dirProps(d *dir, c *origin.Change) error {
+	d.touched = true
 	if len(c.Props) == 0 && !c.FullProps {
 		return nil
 	}

@@ -142,8 +142,8 @@ func (a *applier) learnCopies() error {
 		h.copies = copies
 	}
 	if a.root != nil && a.record.Number > a.last {
-		running := a.record
-		running.Dirs = a.root.list(nil, a.root.action == origin.Add)
+		running := history.Record{Number: a.record.Number, Copies: a.record.Copies}
+		a.root.list(&running, a.root.action == origin.Add)
 		h.copies.Add(&running)
 	}
 	return nil

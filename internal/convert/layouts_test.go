@@ -6,9 +6,11 @@ import (
 	"testing"
 
 	"gantry"
+	"gantry/internal/gantrytest/davfixture"
 	. "gantry/internal/gantrytest/svnfixture"
 	"gantry/internal/gantrytest/svnjudge"
 	"gantry/internal/history"
+	"gantry/internal/origin"
 )
 
 // Layouts that history has come to, each judged by libsvn. What was decided, given as rules, leads to the same.
@@ -193,5 +195,47 @@ func TestGivenLayout(t *testing.T) {
 	}
 	if _, err := c.Map(t.Context(), MapOptions{Shape: gantry.Shape{Layout: "trunk trunk\nnonsense"}}); gantry.KindOf(err) != gantry.Invalid {
 		t.Errorf("nonsense: %v", err)
+	}
+}
+
+// Where it is asked for, a revision that changes nothing that Git holds makes a commit on each branch that it is about,
+// whichever way it comes.
+func TestKeepEmpty(t *testing.T) {
+	t.Parallel()
+	h := NewHistory(mapUUID)
+	h.Commit("a", "1", Mkdir("trunk"), Put("trunk/f", "1"), Mkdir("trunk/d"), Mkdir("trunk/d/e"), Mkdir("branches"), Mkdir("tags"))
+	h.Commit("a", "2", Touch("trunk/f").With("color", "blue"))
+	h.Commit("a", "3", CopyDir("trunk", 2, "branches/b"), CopyDir("trunk", 2, "tags/t"))
+	h.Commit("a", "4", TouchDir("trunk/d/e").With("color", "blue"), TouchDir("branches/b").With("svn:needs-lock", "*"))
+	h.Commit("a", "5", Edit("branches/b/f", "1"))
+	h.Commit("a", "6", TouchDir("trunk").With("svn:ignore", "x"))
+	h.Commit("a", "7", TouchDir("").With("color", "red"))
+	h.Commit("a", "8")
+	h.Commit("a", "9", TouchDir("trunk/d/e").With("color", "blue"), Touch("branches/b/f").WithNone())
+	repo := NewRepo(t)
+	repo.Load(t, h.Bytes())
+	var first converted
+	for way, src := range map[string]origin.PathSource{
+		"dump": openDumpBytes(t, repo.Dump(t)), "as written": openDumpBytes(t, h.Bytes()), "deltas": openDumpBytes(t, repo.Dump(t, "--deltas")),
+		"svn": dial(t, repo, ""), "http": dialHTTP(t, repo, "", davfixture.Config{}),
+	} {
+		c := convertFrom(t, src)
+		if c.result.Commits != 1 {
+			t.Errorf("%s: %d commits where none is asked for", way, c.result.Commits)
+		}
+		kept := mapped(t, c.Conversion, MapOptions{Shape: gantry.Shape{KeepEmpty: true}})
+		for ref, want := range map[string]string{"main": "1 2 4 6 9", "b": "1 2 3 4 5 9", "refs/tags/t": "1 2"} {
+			if messages := strings.Join(strings.Fields(kept.log(t, "%s", ref)), " "); messages != want {
+				t.Errorf("%s: log of %s is %q, want %q", way, ref, messages, want)
+			}
+		}
+		dir, mapFile := kept.install(t)
+		if _, err := svnjudge.Open(t, repo.Dir).Check(t.Context(), mapFile, dir); err != nil {
+			t.Errorf("%s: %v", way, err)
+		}
+		if first.result != nil {
+			first.same(t, way, kept)
+		}
+		first = kept
 	}
 }

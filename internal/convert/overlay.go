@@ -33,6 +33,7 @@ type dir struct {
 
 	newProps bool
 	newFiles bool // a file directly in it was added, changed or removed
+	touched  bool // something was told of the directory itself
 }
 
 // openDir loads a directory.
@@ -256,8 +257,8 @@ func (f *folder) merge(baseID pack.ID, base []byte, edited func(name []byte) boo
 	return f.store.PutDelta(pack.Tree, baseID, f.delta.Finish(), f.out)
 }
 
-// list appends what the revision did to a directory and to those in it, in the order of a walk.
-func (d *dir) list(changes []history.DirChange, replaced bool) []history.DirChange {
+// list adds to a record what the revision did to a directory and to those in it, in the order of a walk.
+func (d *dir) list(r *history.Record, replaced bool) {
 	change := history.DirChange{
 		Path: d.path, Action: d.action, Node: d.node, SameFiles: !d.newFiles,
 		Copied: d.copied, CopyPath: d.copyPath, CopyRev: d.copyRev,
@@ -265,8 +266,8 @@ func (d *dir) list(changes []history.DirChange, replaced bool) []history.DirChan
 	if replaced {
 		change.Action = origin.Replace
 	}
-	before := len(changes)
-	changes = append(changes, change)
+	before := len(r.Dirs)
+	r.Dirs = append(r.Dirs, change)
 	names := slices.Collect(maps.Keys(d.dirs))
 	for name := range d.gone {
 		if d.dirs[name] == nil {
@@ -277,13 +278,15 @@ func (d *dir) list(changes []history.DirChange, replaced bool) []history.DirChan
 	for _, name := range names {
 		path, gone := d.gone[name]
 		if child := d.dirs[name]; child != nil {
-			changes = child.list(changes, gone)
+			child.list(r, gone)
 		} else {
-			changes = append(changes, history.DirChange{Path: path, Action: origin.Delete})
+			r.Dirs = append(r.Dirs, history.DirChange{Path: path, Action: origin.Delete})
 		}
 	}
-	if len(changes) == before+1 && d.action == origin.Modify && d.node == d.base {
-		return changes[:before] // nothing happened that counts
+	if len(r.Dirs) == before+1 && d.action == origin.Modify && d.node == d.base { // nothing happened that counts
+		r.Dirs = r.Dirs[:before]
+		if d.touched || d.newFiles {
+			r.Unchanged = append(r.Unchanged, d.path)
+		}
 	}
-	return changes
 }

@@ -28,6 +28,10 @@ type Record struct {
 	Dirs    []DirChange // in the order of a walk, names sorted; a directory before those in it
 	Large   []LargeFile
 	Copies  []FileCopy
+
+	// Unchanged are directories of which something was told that changed nothing that is kept, of themselves or of files in
+	// them.
+	Unchanged []string
 }
 
 // FileCopy is a file that was added as a copy of another, or whatever was added as a copy of something that the origin did
@@ -324,6 +328,10 @@ func (r *Record) encode(data []byte) []byte {
 		data = appendBytes(data, []byte(f.From))
 		data = binary.AppendVarint(data, f.Rev)
 	}
+	data = binary.AppendUvarint(data, uint64(len(r.Unchanged)))
+	for _, p := range r.Unchanged {
+		data = appendBytes(data, []byte(p))
+	}
 	return data
 }
 
@@ -356,7 +364,7 @@ func (c *DirChange) encode(data []byte) []byte {
 // decode fills the record, reusing its slices; byte slices are copied out of the body.
 func (r *Record) decode(body []byte) error {
 	d := decoder{data: body}
-	*r = Record{Number: d.int(), Props: r.Props[:0], Dirs: r.Dirs[:0], Large: r.Large[:0], Copies: r.Copies[:0]}
+	*r = Record{Number: d.int(), Props: r.Props[:0], Dirs: r.Dirs[:0], Large: r.Large[:0], Copies: r.Copies[:0], Unchanged: r.Unchanged[:0]}
 	flags := d.byte()
 	if author := d.bytes(); flags&hasAuthor != 0 {
 		r.Author = append([]byte{}, author...)
@@ -378,6 +386,11 @@ func (r *Record) decode(body []byte) error {
 	if len(d.data) > 0 { // what was written before there were copies of files ends here
 		for n := d.count(3); n > 0 && d.err == nil; n-- {
 			r.Copies = append(r.Copies, FileCopy{Path: string(d.bytes()), From: string(d.bytes()), Rev: d.int()})
+		}
+	}
+	if len(d.data) > 0 { // and before there were these, here
+		for n := d.count(1); n > 0 && d.err == nil; n-- {
+			r.Unchanged = append(r.Unchanged, string(d.bytes()))
 		}
 	}
 	if d.err == nil && len(d.data) > 0 {

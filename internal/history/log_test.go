@@ -55,6 +55,12 @@ func drawRecord(t *rapid.T, number int64) Record {
 	for range rapid.IntRange(0, 2).Draw(t, "large") {
 		r.Large = append(r.Large, LargeFile{path.Draw(t, "path"), drawID(t), rapid.Int64().Draw(t, "size")})
 	}
+	for range rapid.IntRange(0, 2).Draw(t, "copies") {
+		r.Copies = append(r.Copies, FileCopy{path.Draw(t, "path"), path.Draw(t, "from"), rapid.Int64Range(0, number).Draw(t, "rev")})
+	}
+	for range rapid.IntRange(0, 2).Draw(t, "unchanged") {
+		r.Unchanged = append(r.Unchanged, path.Draw(t, "path"))
+	}
 	return r
 }
 
@@ -68,6 +74,8 @@ func readAll(t interface{ Fatal(...any) }, log *Log) []Record {
 		taken.Props = append([]origin.Prop(nil), r.Props...)
 		taken.Dirs = append([]DirChange(nil), r.Dirs...)
 		taken.Large = append([]LargeFile(nil), r.Large...)
+		taken.Copies = append([]FileCopy(nil), r.Copies...)
+		taken.Unchanged = append([]string(nil), r.Unchanged...)
 		records = append(records, taken)
 	}
 	return records
@@ -178,7 +186,7 @@ func FuzzRecords(f *testing.F) {
 	for _, r := range []Record{
 		{Number: 1, Author: []byte("a"), Message: []byte("m"), Root: EmptyNode},
 		{Number: 2, Time: time.Unix(1, 0), Dirs: []DirChange{{Path: "trunk", Action: origin.Add, Node: EmptyNode, Copied: true, CopyPath: "x", CopyRev: 1}, {Path: "x", Action: origin.Delete}}},
-		{Number: 3, Props: []origin.Prop{{Name: "n", Value: []byte("v")}}, Large: []LargeFile{{Path: "big", Size: 1 << 40}}},
+		{Number: 3, Props: []origin.Prop{{Name: "n", Value: []byte("v")}}, Large: []LargeFile{{Path: "big", Size: 1 << 40}}, Copies: []FileCopy{{"a", "b", 1}}, Unchanged: []string{"", "d"}},
 	} {
 		f.Add(r.encode(nil))
 	}

@@ -249,6 +249,13 @@ func (m *mapper) branches(r *Record) error {
 			return err
 		}
 	}
+	if m.opt.KeepEmpty {
+		for _, dir := range r.Unchanged {
+			if at := m.layout.at(dir, r.Number); at.in && m.alive[at.root] != nil {
+				m.touch(m.alive[at.root])
+			}
+		}
+	}
 	if err := m.looseFiles(r); err != nil {
 		return err
 	}

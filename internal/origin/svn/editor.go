@@ -22,6 +22,7 @@ type editor struct {
 type openDir struct {
 	path   string
 	change *origin.Change // nil: nothing to tell, or told
+	told   bool           // something was told of it, or of what is in it
 }
 
 type openFile struct {
@@ -59,6 +60,7 @@ func (e *editor) flush() error {
 		return malformed("an edit is in no directory")
 	}
 	d := &e.dirs[len(e.dirs)-1]
+	d.told = true
 	if d.change == nil {
 		return nil
 	}
@@ -71,7 +73,7 @@ func (e *editor) push(path string, change *origin.Change) error {
 	if len(e.dirs) > maxDepth {
 		return malformedf("directories are nested without end at %q", path)
 	}
-	e.dirs = append(e.dirs, openDir{path, change})
+	e.dirs = append(e.dirs, openDir{path: path, change: change})
 	return nil
 }
 
@@ -150,7 +152,14 @@ func (e *editor) prop(c *origin.Change, p origin.Prop) (err error) {
 	return err
 }
 
+// closeDir ends the innermost directory. One that was opened for nothing was changed to what it was; the root always is.
 func (e *editor) closeDir() error {
+	if len(e.dirs) > 0 {
+		d := &e.dirs[len(e.dirs)-1]
+		if !d.told && d.change == nil && len(d.path) > len(e.root) {
+			d.change = &origin.Change{Action: origin.Modify, Path: d.path, Dir: true}
+		}
+	}
 	if err := e.flush(); err != nil {
 		return err
 	}
