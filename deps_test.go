@@ -29,7 +29,7 @@ var layers = []struct {
 	{
 		"engine",
 		[]string{
-			"gantry/internal/origin", "gantry/internal/history", "gantry/internal/convert", "gantry/internal/delta", "gantry/internal/pack",
+			"gantry/internal/origin", "gantry/internal/history", "gantry/internal/convert", "gantry/internal/delta", "gantry/internal/pack", "gantry/internal/revlog",
 			"gantry/internal/gitdir", "gantry/internal/githelper", "gantry/internal/sshdial", "gantry/internal/lift",
 		},
 		[]string{"engine", "egress"},
@@ -54,6 +54,9 @@ var allowed = []struct{ from, to, why string }{
 var forbidden = []struct{ from, to, why string }{
 	{"gantry/internal/origin/svn", "gantry/internal/origin/git", "readers do not know each other"},
 	{"gantry/internal/origin/git", "gantry/internal/origin/svn", "readers do not know each other"},
+	{"gantry/internal/origin/hg", "gantry/internal/origin/svn", "readers do not know each other"},
+	{"gantry/internal/origin/hg", "gantry/internal/origin/git", "readers do not know each other"},
+	{"gantry/internal/revlog", "gantry/internal/pack", "Mercurial's texts know nothing of Git"},
 	{"gantry/internal/pack", "gantry/internal/convert", "the pack is below the conversion"},
 	{"gantry/internal/delta", "gantry/internal/pack", "deltas are below packs"},
 	{"gantry/internal/store", "gantry/internal/jobs", "jobs are above the store"},

@@ -142,12 +142,31 @@ func (s *Store) Put(t Type, data []byte) (ID, error) {
 // is ErrMissing. That the delta makes full of the base is the caller's duty.
 func (s *Store) PutDelta(t Type, base ID, gitDelta, full []byte) (ID, error) {
 	id := s.sum(t, full)
+	return id, s.putDelta(id, t, base, gitDelta, full)
+}
+
+// PutKeyed stores a text as a blob under a key that somebody else has given it: a store holds either such texts or Git's
+// objects. Base is the key of the text that gitDelta is against, Zero for none. Otherwise it is as PutDelta.
+func (s *Store) PutKeyed(key, base ID, gitDelta, full []byte) error {
+	if !base.IsZero() {
+		return s.putDelta(key, Blob, base, gitDelta, full)
+	}
+	if s.Has(key) {
+		return nil
+	}
+	if err := s.putFull(key, Blob, full); err != nil {
+		return putError(Blob, key, err)
+	}
+	return nil
+}
+
+func (s *Store) putDelta(id ID, t Type, base ID, gitDelta, full []byte) error {
 	if s.Has(id) {
-		return id, nil
+		return nil
 	}
 	_, b, err := s.find(base)
 	if err != nil {
-		return Zero, putError(t, id, err)
+		return putError(t, id, err)
 	}
 	// Literal bytes deflate about as well in a delta as in the whole text, so the sizes before it compare well.
 	pays := len(gitDelta) < len(full)/2
@@ -159,9 +178,9 @@ func (s *Store) PutDelta(t Type, base ID, gitDelta, full []byte) (ID, error) {
 		err = s.putFull(id, t, full)
 	}
 	if err != nil {
-		return Zero, putError(t, id, err)
+		return putError(t, id, err)
 	}
-	return id, nil
+	return nil
 }
 
 // maxDeltified is the largest object that is stored as a delta, or that a delta is stored against: to read the one, both

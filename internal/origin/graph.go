@@ -1,0 +1,37 @@
+package origin
+
+import (
+	"context"
+	"io"
+
+	"gantry/internal/revlog"
+)
+
+// GraphSource reads one Mercurial origin. It is used by one goroutine at a time.
+type GraphSource interface {
+	GraphInfo() GraphInfo
+
+	// Pull sends everything that is neither one of the known changesets nor an ancestor of one, and returns the sink's
+	// error unchanged when it has one. Known ones that the origin does not have are as good as none. A fault of the
+	// connection wraps ErrTemporary; whatever was sent before is of use only together with what another Pull sends.
+	//
+	// More than was asked for may come, also more than the origin shows: what counts in the end are the bookmarks and
+	// heads of what is returned, with their ancestors.
+	Pull(ctx context.Context, known []revlog.Node, sink revlog.Sink) (GraphHeads, error)
+
+	io.Closer
+}
+
+// GraphInfo says what a Mercurial origin is.
+type GraphInfo struct {
+	Address    string // to show
+	Changesets int64  // that it has in all, -1 when it does not say before they come
+
+	HostKey string // that an ssh host showed, as in package sshdial
+}
+
+// GraphHeads are what an origin shows of its graph.
+type GraphHeads struct {
+	Heads     []revlog.Node // changesets without children, neither hidden nor secret
+	Bookmarks map[string]revlog.Node
+}
