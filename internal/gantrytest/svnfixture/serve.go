@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -32,6 +33,24 @@ func ServeLogged(t testing.TB, root string) (addr, log string) {
 	t.Helper()
 	log = filepath.Join(t.TempDir(), "log")
 	return serve(t, root, "anon-access = read\n", nil, "--log-file", log), log
+}
+
+// ServeSASL is Serve for one user, who logs in by a mechanism of SASL alone.
+func ServeSASL(t testing.TB, root, mechanism string, user User) (addr string) {
+	t.Helper()
+	program, err := exec.LookPath("saslpasswd2")
+	if err != nil {
+		t.Fatal("saslpasswd2 is needed: install Debian's sasl2-bin and libsasl2-modules")
+	}
+	passwords := filepath.Join(t.TempDir(), "sasldb")
+	cmd := exec.Command(program, "-p", "-c", "-f", passwords, "-u", "fixture", user.Name)
+	cmd.Stdin = strings.NewReader(user.Password)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("saslpasswd2: %v\n%s", err, out)
+	}
+	return serve(t, root, "anon-access = none\n[sasl]\nuse-sasl = true\n", map[string]string{
+		"svn.conf": "pwcheck_method: auxprop\nauxprop_plugin: sasldb\nsasldb_path: " + passwords + "\nmech_list: " + mechanism + "\n",
+	})
 }
 
 // ServeAuthz is Serve for users and for everybody else alike, as far as a file of path rules lets them read.
@@ -100,6 +119,7 @@ func serve(t testing.TB, root, settings string, files map[string]string, args ..
 			"--daemon", "--foreground", "--listen-host", host, "--listen-port", port,
 			"--root", root, "--config-file", conf,
 		}, args...)...)
+		cmd.Env = append(os.Environ(), "SASL_CONF_PATH="+dir)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // it forks for each connection
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
