@@ -144,6 +144,10 @@ func (m *marker) markAll(ctx context.Context, roots []ID) error {
 
 // markHistory marks the commits and tags that can be reached from one object, and notes their trees.
 func (m *marker) markHistory(ctx context.Context, p position, t Type) error {
+	if t == Tree {
+		m.commitTrees = append(m.commitTrees, p)
+		return nil
+	}
 	type node struct {
 		position
 		typ Type
@@ -155,10 +159,6 @@ func (m *marker) markHistory(ctx context.Context, p position, t Type) error {
 		}
 		n := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
-		if n.typ == Tree {
-			m.commitTrees = append(m.commitTrees, n.position)
-			continue
-		}
 		if !m.mark(n.position, n.typ) || n.typ == Blob {
 			continue
 		}
@@ -178,7 +178,11 @@ func (m *marker) markHistory(ctx context.Context, p position, t Type) error {
 			if err != nil {
 				return fmt.Errorf("%v %v: %w", n.typ, r.id(), err)
 			}
-			if p != noPosition {
+			switch {
+			case p == noPosition:
+			case ref.typ == Tree:
+				m.commitTrees = append(m.commitTrees, p) // at once: in the order of the commits
+			default:
 				stack = append(stack, node{p, ref.typ})
 			}
 		}
