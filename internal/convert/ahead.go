@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	maxAhead  = 32 << 20 // bytes of texts that reading may be ahead of applying
+	maxAhead  = 16 << 20 // bytes of texts and properties that reading may be ahead of applying
 	maxHeld   = 1 << 20  // a longer text is not held: reading waits until it is applied
 	stepsRoom = 1024
 )
@@ -37,15 +37,24 @@ func newAhead(ctx context.Context) *ahead {
 }
 
 // BeginRevision implements origin.Sink.
-func (a *ahead) BeginRevision(r *origin.Revision) error { return a.send(step{begin: r}) }
+func (a *ahead) BeginRevision(r *origin.Revision) error {
+	return a.send(step{begin: r, weight: int64(len(r.Message)) + weigh(r.Props)})
+}
 
 // EndRevision implements origin.Sink.
 func (a *ahead) EndRevision() error { return a.send(step{}) }
 
+func weigh(props []origin.Prop) (bytes int64) {
+	for _, p := range props {
+		bytes += int64(len(p.Value))
+	}
+	return bytes
+}
+
 // Change implements origin.Sink. A text is only good until it returns, so it is read here.
 func (a *ahead) Change(c *origin.Change) error {
 	taken := *c
-	s := step{change: &taken}
+	s := step{change: &taken, weight: weigh(c.Props)}
 	if c.Text == nil {
 		return a.send(s)
 	}
@@ -55,18 +64,17 @@ func (a *ahead) Change(c *origin.Change) error {
 	}
 	defer in.Close()
 	var held bytes.Buffer
-	if s.weight, err = io.Copy(&held, io.LimitReader(in, maxHeld+1)); err != nil {
+	length, err := io.Copy(&held, io.LimitReader(in, maxHeld+1))
+	if err != nil {
 		return err
 	}
+	s.weight += length
 	text := heldText{delta: c.Text.Delta(), baseMD5: c.Text.BaseMD5(), stream: &held}
-	if s.weight > maxHeld {
+	if length > maxHeld {
 		text.stream = io.MultiReader(&held, in)
 		s.done = make(chan struct{})
 	}
 	taken.Text = text
-	if err := a.room.Acquire(a.ctx, s.weight); err != nil {
-		return err
-	}
 	if err := a.send(s); err != nil || s.done == nil {
 		return err
 	}
@@ -79,7 +87,12 @@ func (a *ahead) Change(c *origin.Change) error {
 	}
 }
 
+// send hands a step over when there is room for it. What is longer than all the room waits until it has that alone.
 func (a *ahead) send(s step) error {
+	s.weight = min(s.weight, maxAhead)
+	if err := a.room.Acquire(a.ctx, s.weight); err != nil {
+		return err
+	}
 	select {
 	case a.steps <- s:
 		return nil
