@@ -197,6 +197,13 @@ func (b *life) at(revision int64) index {
 	return b.own[n-1].commit
 }
 
+// within returns the own commits in a span of revisions, from the n-th on.
+func (b *life) within(n int, s span) []ownCommit {
+	from := sort.Search(len(b.own), func(i int) bool { return b.own[i].revision >= s.first })
+	to := sort.Search(len(b.own), func(i int) bool { return b.own[i].revision > s.last })
+	return b.own[min(max(n, from), to):to]
+}
+
 func (b *life) tip() index { return b.at(endless) }
 
 // shown is the path, or what stands for it.

@@ -69,8 +69,9 @@ func (p *picking) add(a addition) error {
 		if !left.meets(span{other.from, other.to}) {
 			continue
 		}
-		for _, c := range other.own[p.has(p.branch, len(p.branch.own), other):] {
-			if c.revision < p.revision && left.has(c.revision) {
+		had := p.has(p.branch, len(p.branch.own), other)
+		for _, s := range left.minus(revisions{{p.revision, endless}}) {
+			for _, c := range other.within(had, s) {
 				p.found[from] = append(p.found[from], span{c.revision, c.revision})
 			}
 		}
