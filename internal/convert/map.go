@@ -116,16 +116,17 @@ func (c *Conversion) reportOn(m *history.Mapping) (Report, error) {
 		r.Renamed = append(r.Renamed, Rename{Path: shown(rename.Path), Ref: rename.Ref})
 	}
 	r.addFindings(m)
+	empty := history.NewEmptyDirectories(c.store)
 	for _, tip := range m.Tips {
 		r.Heads = append(r.Heads, Head{Ref: tip.Ref, Commit: tip.Commit.String(), Tree: tip.Tree.String()})
 		if !strings.HasPrefix(tip.Ref, "refs/heads/") {
 			continue
 		}
-		empty, err := history.EmptyDirectories(c.store, tip.Node)
+		count, err := empty.Below(tip.Node)
 		if err != nil {
 			return r, err
 		}
-		r.EmptyDirectories += empty
+		r.EmptyDirectories += count
 	}
 	return r, nil
 }

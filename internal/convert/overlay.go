@@ -20,6 +20,7 @@ type dir struct {
 	base   history.Node  // what the edits apply to: the directory before, or what it is a copy of
 	tree   []byte        // of base
 	side   []byte
+	before history.Directory // finds what is in them
 
 	copied   bool
 	copyPath string
@@ -46,7 +47,7 @@ func openDir(store *pack.Store, path string, base history.Node) (*dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &dir{path: path, base: base, tree: tree, side: side}, nil
+	return &dir{path: path, base: base, tree: tree, side: side, before: history.NewDirectory(tree, side)}, nil
 }
 
 // find returns what the directory holds under a Git name as of now, a zero Entry for nothing. Of an opened subdirectory
@@ -58,7 +59,7 @@ func (d *dir) find(name string) (history.Entry, error) {
 	if e, ok := d.edits[name]; ok {
 		return e, nil
 	}
-	return history.Find(d.tree, d.side, name)
+	return d.before.Find(name)
 }
 
 // set puts a file under a name.

@@ -78,41 +78,8 @@ func Load(store *pack.Store, id pack.ID) ([]byte, error) {
 // Find returns what the bytes of a directory's tree and side hold under a Git name, a zero Entry for nothing. The name ""
 // is that of a file in place of the directory.
 func Find(tree, side []byte, name string) (Entry, error) {
-	if name == "" {
-		return findInPlace(side)
-	}
-	e, err := find(tree, "", name)
-	if second, ok := SecondName(name); ok && err == nil && e.Mode == 0 {
-		e, err = find(tree, "", second)
-	}
-	if err != nil || side == nil {
-		return e, err
-	}
-	kind := SideFile
-	if e.Mode == 0 || e.IsDir() {
-		kind = SideDir
-	}
-	s, err := find(side, kind, name)
-	if err != nil || s.Mode == 0 {
-		return e, err
-	}
-	if e.Mode == 0 {
-		e = DirEntry(EmptyNode)
-	}
-	if s.ID != pack.EmptyTree {
-		e.Side = s.ID
-	}
-	return e, nil
-}
-
-func findInPlace(side []byte) (Entry, error) {
-	e, err := find(side, SideText, "")
-	if err != nil || e.Mode == 0 {
-		return e, err
-	}
-	props, err := find(side, SideFile, "")
-	e.Side = props.ID
-	return e, err
+	d := NewDirectory(tree, side)
+	return d.Find(name)
 }
 
 // FindOwn returns the blob of a directory's own kept properties, Zero for none, by the bytes of its side.
@@ -197,17 +164,34 @@ func Children(store *pack.Store, dir Node) (map[string]Entry, error) {
 	return children, nil
 }
 
-// EmptyDirectories counts the directories below one that Git does not hold because no file is in them.
-func EmptyDirectories(store *pack.Store, dir Node) (int64, error) {
-	side, err := Load(store, dir.Side)
-	if err != nil || len(side) == 0 {
-		return 0, err
+// EmptyDirectories counts directories that Git does not hold because no file is in them.
+type EmptyDirectories struct {
+	store *pack.Store
+	known map[Node]int64
+}
+
+// NewEmptyDirectories counts in the directories of a store.
+func NewEmptyDirectories(store *pack.Store) *EmptyDirectories {
+	return &EmptyDirectories{store, map[Node]int64{}}
+}
+
+// Below counts those below a directory. What branches have in common is looked at once.
+func (c *EmptyDirectories) Below(dir Node) (count int64, err error) {
+	if dir.Side.IsZero() {
+		return 0, nil
 	}
-	tree, err := Load(store, dir.Tree)
+	if count, ok := c.known[dir]; ok {
+		return count, nil
+	}
+	side, err := Load(c.store, dir.Side)
 	if err != nil {
 		return 0, err
 	}
-	var count int64
+	tree, err := Load(c.store, dir.Tree)
+	if err != nil {
+		return 0, err
+	}
+	in := NewDirectory(tree, side)
 	for e, err := range pack.TreeEntries(side) {
 		if err != nil {
 			return 0, err
@@ -216,19 +200,20 @@ func EmptyDirectories(store *pack.Store, dir Node) (int64, error) {
 		if !ok {
 			continue
 		}
-		child, err := Find(tree, side, name)
+		child, err := in.Find(name)
 		if err != nil {
 			return 0, err
 		}
 		if child.ID == pack.EmptyTree {
 			count++
 		}
-		below, err := EmptyDirectories(store, child.Node())
+		below, err := c.Below(child.Node())
 		if err != nil {
 			return 0, err
 		}
 		count += below
 	}
+	c.known[dir] = count
 	return count, nil
 }
 
