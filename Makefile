@@ -31,9 +31,11 @@ unit:
 kill:
 	GANTRY_TEST_KILLS=50 go test -count=1 -timeout 60m -run TestKilledImportsGoOn -v ./internal/gantrytest
 
-# Random histories, more and longer ones than "unit" has. A failure names its seed and the shortest history that fails.
+# Random histories, more and longer ones than "unit" has: a failure names its seed and the shortest history that fails.
+# And big ones: each has as much of one thing as nobody has, and tells what it costs.
 soak:
 	GANTRY_SEEDS=$(SEEDS) GANTRY_REVISIONS=$(REVISIONS) go test -count=1 -timeout 600m -run TestRandomHistories ./internal/convert
+	GANTRY_BIG=1 go test -count=1 -timeout 240m -run TestBigHistories -v ./internal/gantrytest
 
 bench:
 	go run ./bench/convert

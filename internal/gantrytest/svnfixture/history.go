@@ -3,6 +3,7 @@ package svnfixture
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"time"
@@ -12,6 +13,7 @@ import (
 // bytes, so that what is imported from it has the same ids everywhere.
 type History struct {
 	buf  bytes.Buffer
+	to   io.Writer // buf, unless somebody else takes the dump
 	head int64
 }
 
@@ -21,9 +23,21 @@ var Start = time.Date(2010, 1, 2, 3, 4, 5, 678900000, time.UTC)
 // NewHistory begins a history that has revision 0 only.
 func NewHistory(uuid string) *History {
 	h := &History{}
-	fmt.Fprintf(&h.buf, "SVN-fs-dump-format-version: 2\n\nUUID: %s\n\n", uuid)
-	h.revision(map[string]string{"svn:date": h.date()})
+	h.to = &h.buf
+	h.begin(uuid)
 	return h
+}
+
+// WriteHistory is NewHistory for one that is too long to be kept: it is written as it is made. Bytes has nothing of it.
+func WriteHistory(to io.Writer, uuid string) *History {
+	h := &History{to: to}
+	h.begin(uuid)
+	return h
+}
+
+func (h *History) begin(uuid string) {
+	fmt.Fprintf(h.to, "SVN-fs-dump-format-version: 2\n\nUUID: %s\n\n", uuid)
+	h.revision(map[string]string{"svn:date": h.date()})
 }
 
 // Commit adds a revision and returns its number. An empty author means that the revision has none.
@@ -51,7 +65,7 @@ func (h *History) Bytes() []byte { return bytes.Clone(h.buf.Bytes()) }
 func (h *History) commit(props map[string]string, nodes []Node) int64 {
 	h.revision(props)
 	for _, n := range nodes {
-		n.write(&h.buf)
+		n.write(h.to)
 	}
 	return h.head
 }
@@ -62,7 +76,7 @@ func (h *History) date() string {
 
 func (h *History) revision(props map[string]string) {
 	block := propBlock(props)
-	fmt.Fprintf(&h.buf, "Revision-number: %d\nProp-content-length: %d\nContent-length: %d\n\n%s\n", h.head, len(block), len(block), block)
+	fmt.Fprintf(h.to, "Revision-number: %d\nProp-content-length: %d\nContent-length: %d\n\n%s\n", h.head, len(block), len(block), block)
 }
 
 // Node is one change of a revision.
@@ -133,7 +147,7 @@ func (n Node) WithNone() Node {
 	return n
 }
 
-func (n Node) write(w *bytes.Buffer) {
+func (n Node) write(w io.Writer) {
 	fmt.Fprintf(w, "Node-path: %s\n", n.path)
 	if n.kind != "" {
 		fmt.Fprintf(w, "Node-kind: %s\n", n.kind)

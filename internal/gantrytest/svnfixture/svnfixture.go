@@ -5,6 +5,7 @@ package svnfixture
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"os/exec"
@@ -39,6 +40,12 @@ func NewStandardRepo(t testing.TB) *Repo {
 
 // Load adds the revisions of a dump and takes over its UUID.
 func (r *Repo) Load(t testing.TB, dump []byte) {
+	t.Helper()
+	r.LoadFrom(t, bytes.NewReader(dump))
+}
+
+// LoadFrom is Load of a dump that need not be in memory.
+func (r *Repo) LoadFrom(t testing.TB, dump io.Reader) {
 	t.Helper()
 	run(t, dump, "svnadmin", "load", "-q", "--no-flush-to-disk", "--force-uuid", "--bypass-prop-validation", r.Dir)
 }
@@ -85,7 +92,7 @@ func (r *Repo) At(path string, rev int64) string {
 }
 
 // run gives a tool an empty configuration and a UTF-8 locale, which svn needs for names beyond ASCII.
-func run(t testing.TB, stdin []byte, name string, args ...string) []byte {
+func run(t testing.TB, stdin io.Reader, name string, args ...string) []byte {
 	t.Helper()
 	path, err := exec.LookPath(name)
 	if err != nil {
@@ -93,7 +100,7 @@ func run(t testing.TB, stdin []byte, name string, args ...string) []byte {
 	}
 	cmd := exec.Command(path, args...)
 	cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8", "HOME="+t.TempDir())
-	cmd.Stdin = bytes.NewReader(stdin)
+	cmd.Stdin = stdin
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {

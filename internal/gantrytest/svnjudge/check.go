@@ -25,6 +25,25 @@ type mapping struct {
 	last    map[string]int64 // the newest revision with a commit, by path
 }
 
+// CheckTrees is the part of Check that compares trees, of at most so many commits in even distances and the last one: for
+// histories that are too big to be looked at as a whole.
+func (j *Judge) CheckTrees(ctx context.Context, mapFile, gitDir string, most int) (commits int, err error) {
+	m, err := readMapping(mapFile)
+	if err != nil || len(m.commits) == 0 {
+		return 0, err
+	}
+	all := m.commits
+	m.commits = nil
+	for i := range min(most, len(all)) {
+		m.commits = append(m.commits, all[len(all)-1-i*len(all)/most])
+	}
+	var found faults
+	if err := j.checkTrees(ctx, m, gitDir, &found); err != nil {
+		return 0, err
+	}
+	return len(m.commits), found.error()
+}
+
 // outside stands in a map file for the branch of files that are in no directory that is a branch.
 const outside = "(outside)"
 
