@@ -7,17 +7,17 @@ import (
 	"math/rand/v2"
 	"strings"
 
-	. "gantry/internal/gantrytest/svnfixture"
+	"gantry/internal/gantrytest/svnfixture"
 )
 
 // Shape is one kind of big history.
 type Shape struct {
 	Name  string
-	Write func(h *History, n int) // a history with n of what there is much of
-	Small int                     // an n that takes no time
-	Big   int                     // an n that is rarely met
-	Rules func(n int) string      // another layout for it, nil for none
-	Short int                     // when not 0, an n for what svnadmin has to load: it takes too long for a big one
+	Write func(h *svnfixture.History, n int) // a history with n of what there is much of
+	Small int                                // an n that takes no time
+	Big   int                                // an n that is rarely met
+	Rules func(n int) string                 // another layout for it, nil for none
+	Short int                                // when not 0, an n for what svnadmin has to load: it takes too long for a big one
 }
 
 // Shapes are all of them.
@@ -33,8 +33,8 @@ var Shapes = []Shape{
 	{Name: "revisions", Write: manyRevisions, Small: 60, Big: 200000, Short: 2000},
 }
 
-func begin(h *History) {
-	h.Commit("alice", "Begin", Mkdir("trunk"), Mkdir("branches"), Mkdir("tags"), Put("trunk/README", "Read me.\n"))
+func begin(h *svnfixture.History) {
+	h.Commit("alice", "Begin", svnfixture.Mkdir("trunk"), svnfixture.Mkdir("branches"), svnfixture.Mkdir("tags"), svnfixture.Put("trunk/README", "Read me.\n"))
 }
 
 // lines is text of some bytes that deflates as text does.
@@ -47,7 +47,7 @@ func lines(chance *rand.Rand, bytes int) []byte {
 }
 
 // greatFile has a file of n MB, half of which cannot be deflated.
-func greatFile(h *History, n int) {
+func greatFile(h *svnfixture.History, n int) {
 	begin(h)
 	chance := rand.NewChaCha8([32]byte{1})
 	size := n << 20
@@ -58,56 +58,56 @@ func greatFile(h *History, n int) {
 		copy(text[size/2-len(note)/2:], note)
 		return string(text)
 	}
-	h.Commit("alice", "A great file", Put("trunk/great", string(text)))
-	h.Commit("alice", "Edit it", Edit("trunk/great", edited("The first edit in the middle.")))
-	h.Commit("bob", "And again", Edit("trunk/great", edited("The second edit.")))
-	head := h.Commit("bob", "Branch", CopyDir("trunk", h.Head(), "branches/b"))
-	h.Commit("bob", "Edit the branch", Edit("branches/b/great", edited("On the branch.")), CopyFile("trunk/great", head, "branches/b/copy"))
+	h.Commit("alice", "A great file", svnfixture.Put("trunk/great", string(text)))
+	h.Commit("alice", "Edit it", svnfixture.Edit("trunk/great", edited("The first edit in the middle.")))
+	h.Commit("bob", "And again", svnfixture.Edit("trunk/great", edited("The second edit.")))
+	head := h.Commit("bob", "Branch", svnfixture.CopyDir("trunk", h.Head(), "branches/b"))
+	h.Commit("bob", "Edit the branch", svnfixture.Edit("branches/b/great", edited("On the branch.")), svnfixture.CopyFile("trunk/great", head, "branches/b/copy"))
 }
 
 // manyFiles adds n files at once, copies all of them, changes each tenth, and deletes all.
-func manyFiles(h *History, n int) {
+func manyFiles(h *svnfixture.History, n int) {
 	begin(h)
 	const inDirectory = 50
 	file := func(root string, i int) string {
 		return fmt.Sprintf("%s/directory%04d/file%02d.txt", root, i/inDirectory, i%inDirectory)
 	}
-	var nodes []Node
+	var nodes []svnfixture.Node
 	for i := range n {
 		if i%inDirectory == 0 {
-			nodes = append(nodes, Mkdir(fmt.Sprintf("trunk/directory%04d", i/inDirectory)))
+			nodes = append(nodes, svnfixture.Mkdir(fmt.Sprintf("trunk/directory%04d", i/inDirectory)))
 		}
-		nodes = append(nodes, Put(file("trunk", i), fmt.Sprintf("This is file %d.\n%s", i, strings.Repeat("It has a few lines.\n", i%20))))
+		nodes = append(nodes, svnfixture.Put(file("trunk", i), fmt.Sprintf("This is file %d.\n%s", i, strings.Repeat("It has a few lines.\n", i%20))))
 	}
 	all := h.Commit("alice", "Everything", nodes...)
-	h.Commit("alice", "Branch", CopyDir("trunk", all, "branches/b"))
+	h.Commit("alice", "Branch", svnfixture.CopyDir("trunk", all, "branches/b"))
 	nodes = nodes[:0]
 	for i := 0; i < n; i += 10 {
-		nodes = append(nodes, Edit(file("branches/b", i), fmt.Sprintf("This is file %d.\nIt was changed.\n", i)))
+		nodes = append(nodes, svnfixture.Edit(file("branches/b", i), fmt.Sprintf("This is file %d.\nIt was changed.\n", i)))
 	}
 	h.Commit("bob", "Change each tenth", nodes...)
 	nodes = nodes[:0]
 	for i := 0; i < n; i += inDirectory {
-		nodes = append(nodes, Delete(fmt.Sprintf("trunk/directory%04d", i/inDirectory)))
+		nodes = append(nodes, svnfixture.Delete(fmt.Sprintf("trunk/directory%04d", i/inDirectory)))
 	}
 	h.Commit("bob", "Delete all", nodes...)
 }
 
 // manyBranches makes n branches with a commit each and n tags; half of the branches go again.
-func manyBranches(h *History, n int) {
+func manyBranches(h *svnfixture.History, n int) {
 	begin(h)
 	for i := range n {
 		name := fmt.Sprintf("branches/b%05d", i)
-		made := h.Commit("alice", "Branch", CopyDir("trunk", h.Head(), name))
-		h.Commit("bob", "Work", Put(name+"/work", fmt.Sprint(i)))
-		h.Commit("alice", "Tag", CopyDir("trunk", made, fmt.Sprintf("tags/t%05d", i)))
+		made := h.Commit("alice", "Branch", svnfixture.CopyDir("trunk", h.Head(), name))
+		h.Commit("bob", "Work", svnfixture.Put(name+"/work", fmt.Sprint(i)))
+		h.Commit("alice", "Tag", svnfixture.CopyDir("trunk", made, fmt.Sprintf("tags/t%05d", i)))
 		switch i % 4 {
 		case 0:
-			h.Commit("alice", "Remove it", Delete(name))
+			h.Commit("alice", "Remove it", svnfixture.Delete(name))
 		case 1:
-			h.Commit("alice", "Go on", Edit("trunk/README", fmt.Sprintf("Read me %d times.\n", i)))
+			h.Commit("alice", "Go on", svnfixture.Edit("trunk/README", fmt.Sprintf("Read me %d times.\n", i)))
 		case 2:
-			h.Commit("alice", "Remove another", Delete(fmt.Sprintf("branches/b%05d", i-1)))
+			h.Commit("alice", "Remove another", svnfixture.Delete(fmt.Sprintf("branches/b%05d", i-1)))
 		}
 	}
 }
@@ -122,16 +122,16 @@ func branchByBranch(n int) string {
 }
 
 // muchMergeinfo changes the mergeinfo of a trunk that names n branches 200 times. A third of them are there.
-func muchMergeinfo(h *History, n int) {
+func muchMergeinfo(h *svnfixture.History, n int) {
 	begin(h)
-	var nodes []Node
+	var nodes []svnfixture.Node
 	for i := 0; i < n; i += 3 {
-		nodes = append(nodes, CopyDir("trunk", 1, source(i)))
+		nodes = append(nodes, svnfixture.CopyDir("trunk", 1, source(i)))
 	}
 	h.Commit("alice", "Branches", nodes...)
 	nodes = nodes[:0]
 	for i := 0; i < n; i += 3 {
-		nodes = append(nodes, Put(source(i)+"/work", fmt.Sprint(i)))
+		nodes = append(nodes, svnfixture.Put(source(i)+"/work", fmt.Sprint(i)))
 	}
 	worked := h.Commit("alice", "Work everywhere", nodes...)
 	info := make([]string, n)
@@ -146,14 +146,14 @@ func muchMergeinfo(h *History, n int) {
 		i := int(r) * 3 % n
 		info[i] = fmt.Sprintf("/%s:%d,%d-%d", source(i), worked, 1000000+r, 1000050+r)
 		info[(i+1)%n] = fmt.Sprintf("/%s:%d-%d", source((i+1)%n), 100+r, 1000+r)
-		h.Commit("bob", "Merge", TouchDir("trunk").With("svn:mergeinfo", strings.Join(info, "\n")))
+		h.Commit("bob", "Merge", svnfixture.TouchDir("trunk").With("svn:mergeinfo", strings.Join(info, "\n")))
 	}
 }
 
 func source(i int) string { return fmt.Sprintf("branches/b%05d", i) }
 
 // subtreeMergeinfo has n files and directories with mergeinfo of their own, which 10 merges of a branch change.
-func subtreeMergeinfo(h *History, n int) {
+func subtreeMergeinfo(h *svnfixture.History, n int) {
 	begin(h)
 	path := func(i int) string {
 		if i%3 == 0 {
@@ -161,25 +161,25 @@ func subtreeMergeinfo(h *History, n int) {
 		}
 		return fmt.Sprintf("directory%05d/file", i-i%3) + fmt.Sprint(i%3)
 	}
-	var nodes []Node
+	var nodes []svnfixture.Node
 	for i := range n {
 		if i%3 == 0 {
-			nodes = append(nodes, Mkdir("trunk/"+path(i)))
+			nodes = append(nodes, svnfixture.Mkdir("trunk/"+path(i)))
 		} else {
-			nodes = append(nodes, Put("trunk/"+path(i), fmt.Sprint(i)))
+			nodes = append(nodes, svnfixture.Put("trunk/"+path(i), fmt.Sprint(i)))
 		}
 	}
 	made := h.Commit("alice", "Paths", nodes...)
-	work := h.Commit("alice", "Branch", CopyDir("trunk", made, "branches/b"))
+	work := h.Commit("alice", "Branch", svnfixture.CopyDir("trunk", made, "branches/b"))
 	for i := range n {
-		h.Commit("alice", "Work", Edit("branches/b/README", fmt.Sprintf("Read me %d times.\n", i)))
+		h.Commit("alice", "Work", svnfixture.Edit("branches/b/README", fmt.Sprintf("Read me %d times.\n", i)))
 	}
 	for r := range int64(10) {
 		nodes = nodes[:0]
 		for i := range n {
-			touch := Touch
+			touch := svnfixture.Touch
 			if i%3 == 0 {
-				touch = TouchDir
+				touch = svnfixture.TouchDir
 			}
 			info := fmt.Sprintf("/branches/b/%s:%d-%d,%d", path(i), work+1, work+2+r*180, work+20+r*180)
 			nodes = append(nodes, touch("trunk/"+path(i)).With("svn:mergeinfo", info))
@@ -189,59 +189,59 @@ func subtreeMergeinfo(h *History, n int) {
 }
 
 // wideDirectory changes single files of a directory of n, and then each tenth of them at once.
-func wideDirectory(h *History, n int) {
+func wideDirectory(h *svnfixture.History, n int) {
 	begin(h)
 	file := func(i int) string { return fmt.Sprintf("trunk/file%06d", i*7919%n) }
-	var nodes []Node
+	var nodes []svnfixture.Node
 	for i := range n {
-		nodes = append(nodes, Put(fmt.Sprintf("trunk/file%06d", i), fmt.Sprint(i)))
+		nodes = append(nodes, svnfixture.Put(fmt.Sprintf("trunk/file%06d", i), fmt.Sprint(i)))
 	}
 	h.Commit("alice", "Everything", nodes...)
 	for i := range n / 100 {
-		h.Commit("bob", "One of them", Edit(file(i), fmt.Sprintf("changed by %d\n", i)))
+		h.Commit("bob", "One of them", svnfixture.Edit(file(i), fmt.Sprintf("changed by %d\n", i)))
 	}
 	nodes = nodes[:0]
 	for i := range n / 10 {
-		nodes = append(nodes, Edit(file(i), "changed with others\n"), Put(fmt.Sprintf("trunk/another%06d", i), ""))
+		nodes = append(nodes, svnfixture.Edit(file(i), "changed with others\n"), svnfixture.Put(fmt.Sprintf("trunk/another%06d", i), ""))
 	}
 	h.Commit("bob", "Many of them", nodes...)
 }
 
 // longMessages has a message, and another property of a revision, of n MB, and paths of 4000 bytes in 200 directories.
-func longMessages(h *History, n int) {
+func longMessages(h *svnfixture.History, n int) {
 	begin(h)
 	message := string(lines(rand.New(rand.NewPCG(1, 1)), n<<20))
-	h.CommitProps(map[string]string{"svn:log": message, "note": message, "svn:author": "alice"}, Put("trunk/a", "1\n"))
-	dir, nodes := "trunk", []Node{}
+	h.CommitProps(map[string]string{"svn:log": message, "note": message, "svn:author": "alice"}, svnfixture.Put("trunk/a", "1\n"))
+	dir, nodes := "trunk", []svnfixture.Node{}
 	for i := range 200 {
 		dir += fmt.Sprintf("/deep-directory-%04d", i)
-		nodes = append(nodes, Mkdir(dir))
+		nodes = append(nodes, svnfixture.Mkdir(dir))
 	}
-	h.Commit("alice", "Deep", append(nodes, Put(dir+"/file", "deep\n"))...)
+	h.Commit("alice", "Deep", append(nodes, svnfixture.Put(dir+"/file", "deep\n"))...)
 	for i := range 10 * n {
-		h.Commit("bob", "Edit", Edit(dir+"/file", fmt.Sprintf("edited %d times\n", i)))
+		h.Commit("bob", "Edit", svnfixture.Edit(dir+"/file", fmt.Sprintf("edited %d times\n", i)))
 	}
 }
 
 // manyVersions has n versions of a text of 1 MB.
-func manyVersions(h *History, n int) {
+func manyVersions(h *svnfixture.History, n int) {
 	begin(h)
 	chance := rand.New(rand.NewPCG(2, 2))
 	text := lines(chance, 1<<20)
-	h.Commit("alice", "A text", Put("trunk/text", string(text)))
+	h.Commit("alice", "A text", svnfixture.Put("trunk/text", string(text)))
 	for i := range n {
 		copy(text[chance.IntN(len(text)-40):], fmt.Sprintf("version %d", i))
-		h.Commit("bob", "Edit", Edit("trunk/text", string(text)))
+		h.Commit("bob", "Edit", svnfixture.Edit("trunk/text", string(text)))
 	}
 }
 
 // manyRevisions has n small revisions of three files.
-func manyRevisions(h *History, n int) {
+func manyRevisions(h *svnfixture.History, n int) {
 	begin(h)
 	for i := range 3 {
-		h.Commit("alice", "A file", Put(fmt.Sprintf("trunk/file%d", i), ""))
+		h.Commit("alice", "A file", svnfixture.Put(fmt.Sprintf("trunk/file%d", i), ""))
 	}
 	for i := range n {
-		h.Commit("bob", "Edit", Edit(fmt.Sprintf("trunk/file%d", i%3), fmt.Sprintf("revision %d\n", i)))
+		h.Commit("bob", "Edit", svnfixture.Edit(fmt.Sprintf("trunk/file%d", i%3), fmt.Sprintf("revision %d\n", i)))
 	}
 }
