@@ -182,6 +182,13 @@ func TestMerges(t *testing.T) {
 			h.Commit("a", "6", TouchDir("trunk").With(info, "///\n/branches/b:5-4,4-5,x\n:"), edit("trunk/f"))
 			h.Commit("a", "7", TouchDir("trunk").With(info, "///\n/branches/b:5-4,4-5,x\n:\n/tags/x:1"), edit("trunk/f"))
 		}, []string{"r6 trunk < branches/b@5"}, 3},
+		{"taken back, and once more", func(h *History) {
+			h.Commit("a", "6", TouchDir("trunk").With(info, "/branches/b:3-5"), edit("trunk/f"))
+			h.Commit("a", "7", edit("branches/b/f"))
+			h.Commit("a", "8", TouchDir("trunk").With(info, "/branches/b:3-4"), edit("trunk/f"))
+			h.Commit("a", "9", TouchDir("trunk").With(info, "/branches/b:3-4,7"), edit("trunk/f"))
+			h.Commit("a", "10", TouchDir("trunk").With(info, "/branches/b:3-7"), edit("trunk/f"))
+		}, []string{"r6 trunk < branches/b@5", "r10 trunk < branches/b@7", "r9 trunk ? branches/b:7"}, 0},
 		{"svnmerge.py", func(h *History) {
 			h.Commit("a", "6", TouchDir("trunk").With("svnmerge-integrated", "/branches/b:1-3"))
 			h.Commit("a", "7", TouchDir("trunk").With("svnmerge-integrated", "/branches/b:1-4").With("svnmerge-blocked", "/branches/b:5"))

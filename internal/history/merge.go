@@ -34,6 +34,7 @@ type lineage struct {
 	states  []infoState         // of its root, in the order of their revisions
 	joins   []join              // in the order of the commits
 	sources map[*life][]counted // what joins came from
+	undone  undone              // as of now
 }
 
 // infoState is the mergeinfo of a branch from a revision on.
@@ -135,6 +136,7 @@ func (m *mapper) merge(r *Record, b *life) (merging, error) {
 	before, known := b.merged.state(r.Number - 1)
 	if !known && b.copied.branch != nil {
 		before, known = b.copied.branch.merged.state(b.copied.revision)
+		b.merged.undone = b.copied.branch.merged.undone
 	}
 	now := infoState{r.Number, props, before.pending}
 	if known {
@@ -150,6 +152,8 @@ func (m *mapper) merge(r *Record, b *life) (merging, error) {
 		var malformed int64
 		merge.added, malformed = merge.info.since(older)
 		m.merges.malformed += malformed
+		removed, _ := older.since(merge.info)
+		b.merged.undone = b.merged.undone.after(removed, merge.added)
 		if b.tip() != none {
 			merge.sources, now.pending = m.complete(r, b, merge, before.pending)
 		}
@@ -182,7 +186,9 @@ func (m *mapper) complete(r *Record, b *life, merge merging, candidates []*life)
 	for _, other := range candidates {
 		had := m.has(b, len(b.own), other)
 		s, all := m.reached(r, b, other, merge.info)
-		if s.upto > had {
+		if s.upto > had && m.isUndone(b, other, had) {
+			all = false
+		} else if s.upto > had {
 			sources = append(sources, s)
 		}
 		if !all {
@@ -221,6 +227,13 @@ func (m *mapper) reached(r *Record, b, other *life, info mergeinfo) (s source, a
 		}
 	}
 	return source{other, upto}, !slices.ContainsFunc(other.own[upto:], isNamed)
+}
+
+// isUndone reports whether something among the first commits of another branch was merged into b and taken back. In Git it is an ancestor
+// for ever, but what comes after it is no merge before it is merged again.
+func (m *mapper) isUndone(b, other *life, upto int) bool {
+	revisions := b.merged.undone[path.Join(m.opt.Base, other.path)]
+	return len(revisions) > 0 && slices.ContainsFunc(other.own[:upto], func(c ownCommit) bool { return revisions.has(c.revision) })
 }
 
 // beginsIn reports whether all that a branch was copied from is in b, when what info names is.

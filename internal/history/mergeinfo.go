@@ -2,6 +2,7 @@ package history
 
 import (
 	"cmp"
+	"maps"
 	"net/url"
 	"slices"
 	"sort"
@@ -123,6 +124,31 @@ func (info mergeinfo) since(older mergeinfo) (added []addition, malformed int64)
 		}
 	}
 	return added, malformed
+}
+
+// undone are the revisions that were merged and are named no more, by path. It is never changed.
+type undone map[string]revisions
+
+// after returns what is undone when some revisions are named no more and others are named.
+func (u undone) after(removed, added []addition) undone {
+	if len(removed) == 0 && !slices.ContainsFunc(added, func(a addition) bool { return len(u[a.path]) > 0 }) {
+		return u
+	}
+	now := maps.Clone(u)
+	if now == nil {
+		now = undone{}
+	}
+	for _, a := range removed {
+		now[a.path] = now[a.path].union(a.revisions)
+	}
+	for _, a := range added {
+		if left := now[a.path].minus(a.revisions); len(left) > 0 {
+			now[a.path] = left
+		} else {
+			delete(now, a.path)
+		}
+	}
+	return now
 }
 
 // revisions is a set of revisions: spans in their order, which neither overlap nor touch.
