@@ -84,6 +84,12 @@ func TestShapeOfAnImport(t *testing.T) {
 	if imp := c.importOf("hidden"); imp["status"] != "detection_found_multiple" {
 		t.Fatalf("without a root: %v", imp)
 	}
+	// Who chooses nothing, or what was not offered, is asked again.
+	c.ask(422, "PATCH", "hidden", "", `{"vcs":"subversion","svn_root":"three"}`)
+	c.ask(200, "PATCH", "hidden", "", "")
+	if imp := c.importOf("hidden"); imp["status"] != "detection_found_multiple" || len(imp["project_choices"].([]any)) != 2 {
+		t.Fatalf("restarted without a choice: %v", imp)
+	}
 	if on := c.ask(200, "PATCH", "hidden", "", `{"svn_root":"two"}`).object(t); on["status"] != "importing" {
 		t.Errorf("with a root: %v", on)
 	}
