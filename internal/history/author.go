@@ -26,17 +26,40 @@ type Identity struct {
 // noAuthor is how Subversion itself shows a revision without an author.
 const noAuthor = "(no author)"
 
-// authorOf names the author of a revision of a path-based origin: a bare user name, in the domain of the repository.
+// authorOf names the author of a revision. That of a path-based origin is a bare user name, in the domain of the
+// repository; that of a changeset is whatever its user had set, by custom a name and an address in angle brackets.
 func authorOf(r *Record, uuid string) Author {
 	name := strings.TrimSpace(strings.ReplaceAll(toUTF8(r.Author), "\x00", "")) // databases refuse NULs
 	if name == "" {
 		name = noAuthor
+	}
+	if r.Changeset != nil {
+		identity := parseIdentity(name).Clean()
+		return Author{RemoteID: name, RemoteName: identity.Name, Default: identity}
 	}
 	id := name
 	if uuid != "" {
 		id += "@" + uuid
 	}
 	return Author{RemoteID: id, RemoteName: name, Default: Identity{Name: name, Email: id}.Clean()}
+}
+
+// parseIdentity takes `Name <address>` apart, however broken. What has no angle bracket is an address when it looks like
+// one, and else a name; Clean makes the one of the other.
+func parseIdentity(user string) Identity {
+	name, rest, found := strings.Cut(user, "<")
+	if !found {
+		if strings.Contains(user, "@") && !strings.Contains(user, " ") {
+			return Identity{Email: user}
+		}
+		return Identity{Name: user}
+	}
+	address, _, _ := strings.Cut(strings.TrimLeft(rest, "< "), ">")
+	name = strings.TrimSpace(name)
+	if len(name) > 1 && name[0] == '"' && name[len(name)-1] == '"' {
+		name = strings.ReplaceAll(name[1:len(name)-1], `\"`, `"`)
+	}
+	return Identity{Name: name, Email: address}
 }
 
 // Authors is the author table.

@@ -15,6 +15,7 @@ import (
 
 	"gantry/internal/origin"
 	"gantry/internal/pack"
+	"gantry/internal/revlog"
 )
 
 // Record is one revision in the raw log: what the origin said of it, unmapped, and what its tree became.
@@ -32,6 +33,17 @@ type Record struct {
 	// Unchanged are directories of which something was told that changed nothing that is kept, of themselves or of files in
 	// them.
 	Unchanged []string
+
+	Changeset *Changeset // of a graph of changesets, nil for an origin of paths
+}
+
+// Changeset is what a revision of a graph has beyond one of paths. The Number of its record is its place in the order of
+// reading, Author the user as it is, and the tree of Root what its manifest says; what else a record has of paths is empty.
+type Changeset struct {
+	Node    revlog.Node
+	Parents []int64 // Numbers of records, at most 2
+	Zone    int     // of Time, in seconds east of UTC
+	Extras  []origin.Prop
 }
 
 // FileCopy is a file that was added as a copy of another, or whatever was added as a copy of something that the origin did
@@ -307,11 +319,7 @@ func (r *Record) encode(data []byte) []byte {
 	}
 	data = appendBytes(data, r.Message)
 	data = append(append(data, r.Root.Tree[:]...), r.Root.Side[:]...)
-	data = binary.AppendUvarint(data, uint64(len(r.Props)))
-	for _, p := range r.Props {
-		data = appendBytes(data, []byte(p.Name))
-		data = appendBytes(data, p.Value)
-	}
+	data = appendProps(data, r.Props)
 	data = binary.AppendUvarint(data, uint64(len(r.Dirs)))
 	for i := range r.Dirs {
 		data = r.Dirs[i].encode(data)
@@ -331,6 +339,28 @@ func (r *Record) encode(data []byte) []byte {
 	data = binary.AppendUvarint(data, uint64(len(r.Unchanged)))
 	for _, p := range r.Unchanged {
 		data = appendBytes(data, []byte(p))
+	}
+	if r.Changeset != nil {
+		data = r.Changeset.encode(data)
+	}
+	return data
+}
+
+func (c *Changeset) encode(data []byte) []byte {
+	data = append(data, c.Node[:]...)
+	data = binary.AppendUvarint(data, uint64(len(c.Parents)))
+	for _, n := range c.Parents {
+		data = binary.AppendVarint(data, n)
+	}
+	data = binary.AppendVarint(data, int64(c.Zone))
+	return appendProps(data, c.Extras)
+}
+
+func appendProps(data []byte, props []origin.Prop) []byte {
+	data = binary.AppendUvarint(data, uint64(len(props)))
+	for _, p := range props {
+		data = appendBytes(data, []byte(p.Name))
+		data = appendBytes(data, p.Value)
 	}
 	return data
 }
@@ -374,9 +404,7 @@ func (r *Record) decode(body []byte) error {
 	}
 	r.Message = bytes.Clone(d.bytes())
 	r.Root = Node{Tree: d.id(), Side: d.id()}
-	for n := d.count(2); n > 0 && d.err == nil; n-- {
-		r.Props = append(r.Props, origin.Prop{Name: string(d.bytes()), Value: bytes.Clone(d.bytes())})
-	}
+	r.Props = d.props(r.Props)
 	for n := d.count(2); n > 0 && d.err == nil; n-- {
 		r.Dirs = append(r.Dirs, d.dirChange())
 	}
@@ -393,6 +421,9 @@ func (r *Record) decode(body []byte) error {
 			r.Unchanged = append(r.Unchanged, string(d.bytes()))
 		}
 	}
+	if len(d.data) > 0 {
+		r.Changeset = d.changeset()
+	}
 	if d.err == nil && len(d.data) > 0 {
 		d.err = fmt.Errorf("%d bytes too many", len(d.data))
 	}
@@ -400,6 +431,22 @@ func (r *Record) decode(body []byte) error {
 		return fmt.Errorf("%w: r%d: %w", ErrCorrupt, r.Number, d.err)
 	}
 	return nil
+}
+
+func (d *decoder) props(props []origin.Prop) []origin.Prop {
+	for n := d.count(2); n > 0 && d.err == nil; n-- {
+		props = append(props, origin.Prop{Name: string(d.bytes()), Value: bytes.Clone(d.bytes())})
+	}
+	return props
+}
+
+func (d *decoder) changeset() *Changeset {
+	c := &Changeset{Node: revlog.Node(d.id())}
+	for n := d.count(1); n > 0 && d.err == nil; n-- {
+		c.Parents = append(c.Parents, d.int())
+	}
+	c.Zone, c.Extras = int(d.int()), d.props(nil)
+	return c
 }
 
 func (d *decoder) dirChange() DirChange {

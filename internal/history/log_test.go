@@ -17,6 +17,7 @@ import (
 
 	"gantry/internal/origin"
 	"gantry/internal/pack"
+	"gantry/internal/revlog"
 )
 
 func drawID(t *rapid.T) pack.ID {
@@ -60,6 +61,16 @@ func drawRecord(t *rapid.T, number int64) Record {
 	}
 	for range rapid.IntRange(0, 2).Draw(t, "unchanged") {
 		r.Unchanged = append(r.Unchanged, path.Draw(t, "path"))
+	}
+	if rapid.Bool().Draw(t, "changeset") {
+		c := &Changeset{Node: revlog.Node(drawID(t)), Zone: rapid.IntRange(-50000, 50000).Draw(t, "zone")}
+		for range rapid.IntRange(0, 2).Draw(t, "parents") {
+			c.Parents = append(c.Parents, rapid.Int64Range(1, number).Draw(t, "parent"))
+		}
+		for range rapid.IntRange(0, 3).Draw(t, "extras") {
+			c.Extras = append(c.Extras, origin.Prop{Name: path.Draw(t, "name"), Value: []byte(path.Draw(t, "value"))})
+		}
+		r.Changeset = c
 	}
 	return r
 }
