@@ -114,12 +114,19 @@ func (s *davSession) CheckPath(ctx context.Context, path string, rev int64) (kin
 }
 
 // List implements connection.
-func (s *davSession) List(ctx context.Context, path string, rev int64) (entries []Entry, err error) {
-	err = s.do(ctx, "svn.List", func() error {
-		entries, err = s.list(ctx, path, rev)
-		return err
-	})
-	return entries, err
+func (s *davSession) List(ctx context.Context, paths []string, rev int64) (lists [][]Entry, err error) {
+	for _, path := range paths {
+		var entries []Entry
+		err = s.do(ctx, "svn.List", func() (err error) {
+			entries, err = s.list(ctx, path, rev)
+			return err
+		})
+		if err != nil {
+			break
+		}
+		lists = append(lists, entries)
+	}
+	return lists, err
 }
 
 // begin fills info.

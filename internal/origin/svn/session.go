@@ -149,13 +149,14 @@ func (s *Session) CheckPath(ctx context.Context, path string, rev int64) (kind K
 	return kind, err
 }
 
-// List returns the entries of a directory, ordered by name. The path is relative to Info().Path.
-func (s *Session) List(ctx context.Context, path string, rev int64) (entries []Entry, err error) {
+// List returns the entries of directories, ordered by name: of all up to the first one that cannot be listed, whose error it
+// returns. Paths are relative to Info().Path.
+func (s *Session) List(ctx context.Context, paths []string, rev int64) (lists [][]Entry, err error) {
 	err = s.do(ctx, "svn.List", func() error {
-		entries, err = s.list(path, rev)
+		lists, err = s.lists(paths, rev)
 		return err
 	})
-	return entries, err
+	return lists, err
 }
 
 // do runs one operation and says of its error what it was about. After an error that is not the server's own answer
@@ -167,11 +168,16 @@ func (s *Session) do(ctx context.Context, op string, f func() error) error {
 	stop := context.AfterFunc(ctx, func() { s.conn.Close() })
 	err := f()
 	cancelled := !stop()
-	var answer *failure
-	if cancelled || err != nil && (!errors.As(err, &answer) || answer.final) {
+	if cancelled || !inOrder(err) {
 		s.hangUp()
 	}
 	return outcome(ctx, op, s.opt.URL, cancelled, err)
+}
+
+// inOrder reports whether the connection is of use after an operation: when it succeeded, or the server itself refused it.
+func inOrder(err error) bool {
+	var answer *failure
+	return err == nil || errors.As(err, &answer) && !answer.final
 }
 
 // begin shakes hands and fills info.
@@ -275,8 +281,47 @@ func (s *Session) checkPath(path string, rev int64) (kind Kind, err error) {
 	return kind, err
 }
 
-func (s *Session) list(path string, rev int64) (entries []Entry, err error) {
-	err = s.command(func() error {
+// listsAhead bounds the bytes of requests that are sent ahead of the answers. The buffers on the way hold as much, so that
+// neither side waits for the other to read.
+const listsAhead = 4 << 10
+
+// lists asks for directories without waiting for one before the next is asked for.
+func (s *Session) lists(paths []string, rev int64) (lists [][]Entry, err error) {
+	var requests []byte
+	var sizes []int // of the requests that were not answered
+	ahead := 0
+	for err == nil && len(lists) < len(paths) || len(sizes) > 0 {
+		requests = requests[:0]
+		for err == nil && len(lists)+len(sizes) < len(paths) && (len(sizes) == 0 || ahead < listsAhead) {
+			before := len(requests)
+			requests = fmt.Appendf(requests, "( get-dir ( %s ( %d ) false true ( kind size created-rev ) ) ) ", str(paths[len(lists)+len(sizes)]), rev)
+			sizes = append(sizes, len(requests)-before)
+			ahead += len(requests) - before
+		}
+		if len(requests) > 0 {
+			if err := s.wire.send("%s", requests); err != nil {
+				return lists, err
+			}
+		}
+		entries, listErr := s.list()
+		ahead -= sizes[0]
+		sizes = sizes[1:]
+		if listErr != nil && !inOrder(listErr) {
+			return lists, cmp.Or(err, listErr)
+		}
+		if err = cmp.Or(err, listErr); err == nil {
+			lists = append(lists, entries)
+		}
+	}
+	return lists, err
+}
+
+// list reads one list.
+func (s *Session) list() (entries []Entry, err error) {
+	if err := s.authenticate(); err != nil {
+		return nil, err
+	}
+	err = s.response(func() error {
 		if _, err := s.wire.number(); err != nil {
 			return err
 		}
@@ -284,40 +329,41 @@ func (s *Session) list(path string, rev int64) (entries []Entry, err error) {
 			return err
 		}
 		return s.wire.each(func() error {
-			if err := s.wire.open(); err != nil {
-				return err
-			}
-			name, err := s.wire.path()
-			if err != nil {
-				return err
-			}
-			kind, err := s.kind()
-			if err != nil {
-				return err
-			}
 			if len(entries) == maxEntries {
 				return malformedf("a directory has more than %d entries", maxEntries)
 			}
-			size, err := s.wire.number()
-			if err != nil {
-				return err
-			}
-			if kind != File {
-				size = -1
-			}
-			if _, err := s.wire.word(); err != nil { // whether it has properties
-				return err
-			}
-			changed, err := s.wire.number()
-			if err != nil {
-				return err
-			}
-			entries = append(entries, Entry{name, kind, size, changed})
-			return s.wire.close()
+			entry, err := s.entry()
+			entries = append(entries, entry)
+			return err
 		})
-	}, "( get-dir ( %s ( %d ) false true ( kind size created-rev ) ) )", str(path), rev)
+	})
 	slices.SortFunc(entries, func(a, b Entry) int { return cmp.Compare(a.Name, b.Name) })
 	return entries, err
+}
+
+func (s *Session) entry() (e Entry, err error) {
+	if err := s.wire.open(); err != nil {
+		return e, err
+	}
+	if e.Name, err = s.wire.path(); err != nil {
+		return e, err
+	}
+	if e.Kind, err = s.kind(); err != nil {
+		return e, err
+	}
+	if e.Size, err = s.wire.number(); err != nil {
+		return e, err
+	}
+	if e.Kind != File {
+		e.Size = -1
+	}
+	if _, err := s.wire.word(); err != nil { // whether it has properties
+		return e, err
+	}
+	if e.Changed, err = s.wire.number(); err != nil {
+		return e, err
+	}
+	return e, s.wire.close()
 }
 
 func (s *Session) kind() (Kind, error) {

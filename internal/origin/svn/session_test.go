@@ -264,8 +264,12 @@ func TestList(t *testing.T) {
 	ctx := context.Background()
 	r := svnfixture.NewStandardRepo(t)
 	s := dial(t, options(t, svnfixture.Serve(t, r.Root), "/repo"))
-	got, err := s.List(ctx, "trunk", 11)
-	want := []Entry{{"README", File, 24, 8}, {"config", File, 11, 2}, {"data", Dir, -1, 5}, {"docs", Dir, -1, 11}, {"run.sh", File, 24, 3}, {"src", Dir, -1, 10}, {"start", File, 11, 3}}
+	got, err := s.List(ctx, []string{"trunk", "trunk/config", "branches"}, 11)
+	if errors.Is(err, origin.ErrTemporary) || err == nil {
+		t.Errorf("the list of a file: %v", err)
+	}
+	got, err = s.List(ctx, []string{"trunk"}, 11)
+	want := [][]Entry{{{"README", File, 24, 8}, {"config", File, 11, 2}, {"data", Dir, -1, 5}, {"docs", Dir, -1, 11}, {"run.sh", File, 24, 3}, {"src", Dir, -1, 10}, {"start", File, 11, 3}}}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}
@@ -275,13 +279,13 @@ func TestList(t *testing.T) {
 		}
 	}
 	// A refusal leaves the connection in order.
-	if _, err := s.List(ctx, "nothing", 11); !errors.Is(err, origin.ErrNotFound) {
+	if _, err := s.List(ctx, []string{"nothing"}, 11); !errors.Is(err, origin.ErrNotFound) {
 		t.Errorf("got %v", err)
 	}
 	if err := s.Replay(ctx, 1, 1000, newModel()); err == nil || errors.Is(err, origin.ErrTemporary) {
 		t.Errorf("got %v", err)
 	}
-	if _, err := s.List(ctx, "trunk", 11); err != nil {
+	if _, err := s.List(ctx, []string{"trunk"}, 11); err != nil {
 		t.Error(err)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
@@ -34,7 +33,8 @@ var (
 // it closed: only clone is of use then.
 type connection interface {
 	Info() origin.Info
-	List(ctx context.Context, path string, rev int64) ([]Entry, error)
+	// List returns what is in directories, up to the first one that cannot be listed, whose error it returns.
+	List(ctx context.Context, paths []string, rev int64) ([][]Entry, error)
 	CheckPath(ctx context.Context, path string, rev int64) (Kind, error)
 	Replay(ctx context.Context, first, last int64, sink origin.Sink) error
 	Close() error
@@ -74,42 +74,46 @@ func (s *Source) Info() origin.Info { return s.first.Info() }
 // List implements origin.Lister.
 func (s *Source) List(ctx context.Context, rev int64, dirs []string) ([][]origin.Entry, error) {
 	lists := make([][]origin.Entry, len(dirs))
-	var group errgroup.Group
-	var next atomic.Int64
-	for range min(s.first.worthwhile(), (len(dirs)+listsEach-1)/listsEach) {
-		group.Go(func() error {
-			for {
-				i := int(next.Add(1)) - 1
-				if i >= len(dirs) {
-					return nil
-				}
-				var err error
-				if lists[i], err = s.listOne(ctx, rev, dirs[i]); err != nil {
-					next.Store(int64(len(dirs)))
-					return err
-				}
-			}
-		})
+	group, ctx := errgroup.WithContext(ctx)
+	connections := s.first.worthwhile()
+	group.SetLimit(connections)
+	each := max(fewLists, min(manyLists, len(dirs)/connections))
+	for first := 0; first < len(dirs); first += each {
+		last := min(first+each, len(dirs))
+		group.Go(func() error { return s.list(ctx, rev, dirs[first:last], lists[first:last]) })
 	}
 	return lists, group.Wait()
 }
 
-// listsEach is for how many lists another connection is worth opening.
-const listsEach = 16
+// How many lists are asked for together: more on one connection before a second one is worth opening, fewer than keep the
+// others waiting for the last one.
+const (
+	fewLists  = 16
+	manyLists = 128
+)
 
-func (s *Source) listOne(ctx context.Context, rev int64, dir string) (list []origin.Entry, err error) {
-	err = s.with(ctx, func(conn connection) error {
-		entries, err := conn.List(ctx, dir, rev)
-		if isRefusal(err) {
-			return nil
+// list fills lists. Those of directories that are refused stay nil.
+func (s *Source) list(ctx context.Context, rev int64, dirs []string, lists [][]origin.Entry) error {
+	for len(dirs) > 0 {
+		err := s.with(ctx, func(conn connection) error {
+			listed, err := conn.List(ctx, dirs, rev)
+			for i, entries := range listed {
+				lists[i] = make([]origin.Entry, len(entries))
+				for j, e := range entries {
+					lists[i][j] = origin.Entry{Name: e.Name, Dir: e.Kind == Dir, Size: e.Size, Changed: e.Changed}
+				}
+			}
+			dirs, lists = dirs[len(listed):], lists[len(listed):]
+			return err
+		})
+		switch {
+		case isRefusal(err):
+			dirs, lists = dirs[1:], lists[1:]
+		case err != nil:
+			return err
 		}
-		list = make([]origin.Entry, len(entries))
-		for i, e := range entries {
-			list[i] = origin.Entry{Name: e.Name, Dir: e.Kind == Dir, Size: e.Size, Changed: e.Changed}
-		}
-		return err
-	})
-	return list, err
+	}
+	return nil
 }
 
 // Look implements origin.Lister.
