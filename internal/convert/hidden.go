@@ -92,13 +92,12 @@ func (a *applier) hid(path string, revision int64) (bool, error) {
 // hidAtSource follows the copies back to where the origin refuses to show the first of them, or began to show it.
 func (a *applier) hidAtSource(p source) (bool, error) {
 	h := &a.hidden
-	copied := false
 	for {
 		path, revision, ok := h.copies.Source(p.path, p.revision)
 		if !ok {
 			break
 		}
-		p, copied = source{path, revision}, true
+		p = source{path, revision}
 		if sight, err := h.see(path, revision); err != nil || sight != origin.Present {
 			return sight == origin.Refused, err
 		}
@@ -106,10 +105,8 @@ func (a *applier) hidAtSource(p source) (bool, error) {
 			return false, err
 		}
 	}
-	if !copied {
-		if sight, err := h.see(p.path, p.revision); err != nil || sight == origin.Refused {
-			return sight == origin.Refused, err // it is on the way to what is shown
-		}
+	if refused, err := a.isBelowRefused(p); refused || err != nil {
+		return refused, err
 	}
 	p.revision = min(p.revision, h.agreed)
 	if p.revision == 0 {
@@ -120,6 +117,26 @@ func (a *applier) hidAtSource(p source) (bool, error) {
 	}
 	sight, err := h.see(p.path, p.revision)
 	return sight == origin.Present, err
+}
+
+// isBelowRefused reports whether the origin refuses to show something that was never told, or a directory above it: it may
+// show what is in a directory that it hides.
+func (a *applier) isBelowRefused(p source) (bool, error) {
+	for end := range len(p.path) + 1 {
+		if end < len(p.path) && p.path[end] != '/' {
+			continue
+		}
+		above := source{p.path[:end], p.revision}
+		if told, err := a.wasTold(above); err != nil {
+			return false, err
+		} else if told {
+			continue
+		}
+		if sight, err := a.hidden.see(above.path, above.revision); err != nil || sight == origin.Refused {
+			return sight == origin.Refused, err
+		}
+	}
+	return false, nil
 }
 
 // wasTold reports whether something was read.

@@ -138,16 +138,23 @@ func judgeEveryWay(t *testing.T, h *svnfixture.History) (*svnfixture.Repo, conve
 	t.Helper()
 	repo := svnfixture.NewRepo(t)
 	repo.Load(t, h.Bytes())
+	whole := judgeRepo(t, repo)
+	whole.same(t, "as written", convertDump(t, h.Bytes()))
+	return repo, whole
+}
+
+// judgeRepo is judgeEveryWay of a repository.
+func judgeRepo(t *testing.T, repo *svnfixture.Repo) converted {
+	t.Helper()
 	whole := convertFrom(t, openDumpBytes(t, repo.Dump(t)))
 	dir, mapFile := whole.install(t)
 	if _, err := svnjudge.Open(t, repo.Dir).Check(t.Context(), mapFile, dir); err != nil {
 		t.Error(err)
 	}
-	whole.same(t, "as written", convertDump(t, h.Bytes()))
 	whole.same(t, "deltas", convertDump(t, repo.Dump(t, "--deltas")))
 	whole.same(t, "svn", convertFrom(t, dial(t, repo, "")))
 	whole.same(t, "http", convertFrom(t, dialHTTP(t, repo, "", davfixture.Config{})))
-	return repo, whole
+	return whole
 }
 
 // same reports a conversion that made something else of the same history.

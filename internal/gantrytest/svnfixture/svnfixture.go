@@ -38,16 +38,38 @@ func NewStandardRepo(t testing.TB) *Repo {
 	return r
 }
 
-// Load adds the revisions of a dump and takes over its UUID.
-func (r *Repo) Load(t testing.TB, dump []byte) {
+// Load adds the revisions of a dump and takes over its UUID, unless further arguments of svnadmin load say otherwise.
+func (r *Repo) Load(t testing.TB, dump []byte, args ...string) {
 	t.Helper()
-	r.LoadFrom(t, bytes.NewReader(dump))
+	r.LoadFrom(t, bytes.NewReader(dump), args...)
 }
 
 // LoadFrom is Load of a dump that need not be in memory.
-func (r *Repo) LoadFrom(t testing.TB, dump io.Reader) {
+func (r *Repo) LoadFrom(t testing.TB, dump io.Reader, args ...string) {
 	t.Helper()
-	run(t, dump, "svnadmin", "load", "-q", "--no-flush-to-disk", "--force-uuid", "--bypass-prop-validation", r.Dir)
+	run(t, dump, "svnadmin", append([]string{"load", "-q", "--no-flush-to-disk", "--force-uuid", "--bypass-prop-validation", r.Dir}, args...)...)
+}
+
+// Filter is what svndumpfilter makes of a dump.
+func Filter(t testing.TB, dump []byte, args ...string) []byte {
+	t.Helper()
+	return run(t, bytes.NewReader(dump), "svndumpfilter", append([]string{args[0], "--quiet"}, args[1:]...)...)
+}
+
+// Mirror makes of an empty repository what svnsync makes of another one, as far as its server shows that.
+func (r *Repo) Mirror(t testing.TB, address string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(r.Dir, "hooks", "pre-revprop-change"), []byte("#!/bin/sh\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	run(t, nil, "svnsync", "init", "-q", "--non-interactive", r.URL(), address)
+	run(t, nil, "svnsync", "sync", "-q", "--non-interactive", r.URL())
+}
+
+// Strip takes a property away from a revision.
+func (r *Repo) Strip(t testing.TB, rev int64, name string) {
+	t.Helper()
+	run(t, nil, "svnadmin", "delrevprop", r.Dir, "-r", strconv.FormatInt(rev, 10), name)
 }
 
 // Dump is what svnadmin dump says of the repository: format 2, or format 3 with --deltas among the arguments.

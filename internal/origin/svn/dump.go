@@ -97,7 +97,8 @@ var _ origin.PathSource = (*Dump)(nil)
 // headers are read. A dump without a UUID, which format 1 never has, is given one made from its first revision
 // properties: it stays the same when the dump is made again from a repository that has grown.
 //
-// The dump may begin at any revision, as long as nothing in it is a copy from before that one.
+// The dump may begin at any revision, as long as nothing in it is a copy from before that one, or what is before was read
+// already.
 func OpenDump(ctx context.Context, path string) (*Dump, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -171,6 +172,12 @@ func (d *Dump) Replay(ctx context.Context, first, last int64, sink origin.Sink) 
 }
 
 func (d *Dump) replayFrom(ctx context.Context, r *dumpReader, first, last int64, sink origin.Sink) error {
+	switch {
+	case first <= 1:
+		r.oldest = d.first
+	case d.first > first:
+		return gantry.Errorf(gantry.Invalid, "svn.Dump", "the dump %s begins at r%d, and r%d comes next: give a dump that has what is between them", r.name, d.first, first)
+	}
 	err := d.replay(ctx, r, max(first, 1), last, &emitter{sink: sink})
 	var fromSink sinkError
 	switch {
@@ -239,7 +246,7 @@ func (d *Dump) node(r *dumpReader, rec *record, out *emitter) error {
 	}
 	c.Dir = rec.nodeKind == Dir
 	if rec.copied {
-		if err := d.copySource(r, rec, c); err != nil {
+		if err := copySourceOf(r, rec, c); err != nil {
 			return err
 		}
 	}
@@ -258,7 +265,7 @@ func (d *Dump) node(r *dumpReader, rec *record, out *emitter) error {
 	return out.change(c)
 }
 
-func (d *Dump) copySource(r *dumpReader, rec *record, c *origin.Change) error {
+func copySourceOf(r *dumpReader, rec *record, c *origin.Change) error {
 	source, err := cleanPath(rec.copyPath)
 	switch {
 	case err != nil:
@@ -267,8 +274,8 @@ func (d *Dump) copySource(r *dumpReader, rec *record, c *origin.Change) error {
 		return r.errorf("%q is a copy and a modification at once", c.Path)
 	case rec.copyRev < 0 || rec.copyRev >= r.rev:
 		return r.errorf("%q is copied from r%d, which is not an earlier revision", c.Path, rec.copyRev)
-	case rec.copyRev < d.first:
-		return r.errorf("%q is copied from %q at r%d, but the dump begins at r%d; make a dump from r0 on", c.Path, source, rec.copyRev, d.first)
+	case rec.copyRev < r.oldest:
+		return r.errorf("%q is copied from %q at r%d, but the dump begins at r%d; make a dump from r0 on", c.Path, source, rec.copyRev, r.oldest)
 	}
 	c.Copied, c.CopyPath, c.CopyRev = true, source, rec.copyRev
 	return nil

@@ -30,6 +30,7 @@ type dumpReader struct {
 	rev    int64   // the revision that is being read; -1 before the first
 	begun  bool    // the format's version was seen
 	again  *record // that next returns once more
+	oldest int64   // revision that copies may be from
 }
 
 type recordKind uint8
