@@ -25,8 +25,11 @@ func (j journal) Commit(ctx context.Context, state convert.State, news convert.N
 	return j.save(ctx, func(tx *store.Tx, row *store.Import) error {
 		row.RawState = text
 		row.AuthorsCount = int64(state.Authors)
-		if state.Fetched != nil {
+		switch {
+		case state.Fetched != nil:
 			row.Percent, row.CommitCount = new(100), &state.Fetched.Commits
+		case row.CommitCount != nil: // the authors are those of just so much
+			row.Percent = further(row.Percent, convert.Progress{Done: state.Next - 1, Total: *row.CommitCount})
 		}
 		row.LargeFilesCount, row.LargeFilesSize = state.LargeFiles, state.LargeFileSize
 		first := state.Authors - len(news.Authors)
