@@ -1,5 +1,6 @@
-// Package delta reads, applies and writes copy/insert deltas: Git's form (gitformat-pack(5), "Deltified representation")
-// and svndiff versions 0, 1 and 2 (Subversion, notes/svndiff), the second of which it rewrites into the first.
+// Package delta reads, applies and writes copy/insert deltas: Git's form (gitformat-pack(5), "Deltified representation"),
+// svndiff versions 0, 1 and 2 (Subversion, notes/svndiff) and Mercurial's patches, the latter two of which it rewrites into
+// the first.
 package delta
 
 import (
