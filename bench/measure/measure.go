@@ -3,6 +3,7 @@
 package measure
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -20,7 +21,8 @@ type Cost struct {
 	Peak int64         `json:"peak_bytes"` // resident memory of all processes together
 }
 
-// Run runs a command to its end. Memory is sampled, and never less than what the kernel saw of the largest process.
+// Run runs a command to its end. Memory is sampled, and never less than what the kernel saw of the largest process, as far
+// as that can be told: a process begins with the peak of the one that starts it, which is this one.
 func Run(cmd *exec.Cmd) (Cost, error) {
 	begin := time.Now()
 	if err := cmd.Start(); err != nil {
@@ -33,7 +35,11 @@ func Run(cmd *exec.Cmd) (Cost, error) {
 	cost := Cost{Wall: time.Since(begin), CPU: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}
 	close(done)
 	cost.Peak = <-sampled
-	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
+	var own syscall.Rusage
+	if ownErr := syscall.Getrusage(syscall.RUSAGE_SELF, &own); ownErr != nil {
+		return cost, errors.Join(err, ownErr)
+	}
+	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok && usage.Maxrss > own.Maxrss {
 		cost.Peak = max(cost.Peak, usage.Maxrss<<10)
 	}
 	return cost, err

@@ -14,6 +14,7 @@ import (
 	"gantry/bench/synth/svndump"
 	. "gantry/internal/gantrytest/svnfixture"
 	"gantry/internal/gantrytest/svnjudge"
+	"gantry/internal/history"
 )
 
 // The merges of an invented history are known: every one is found, none is invented, and what was picked is listed.
@@ -242,5 +243,33 @@ func TestMergesOfPart(t *testing.T) {
 	converted := mapped(t, convertDump(t, h.Bytes()).Conversion, MapOptions{Root: "p"}).result.Report
 	if want := []string{"r3 p/trunk < p/branches/b@2", "r3 p/trunk ? q/trunk:1", "r3 p/trunk ? trunk:1-2"}; !slices.Equal(mergesOf(converted), want) {
 		t.Errorf("converting a part finds %q, want %q", mergesOf(converted), want)
+	}
+}
+
+// What is listed is bounded in bytes, too: a value may name half of all revisions for each of thousands of paths.
+func TestManyPicks(t *testing.T) {
+	t.Parallel()
+	const revisions, sources = 1500, 4000
+	h := NewHistory("0d9f2c9e-1111-4222-8333-44445555bbbb")
+	h.Commit("a", "Begin", Mkdir("trunk"), Put("trunk/f", ""))
+	var odd strings.Builder
+	for i := range revisions {
+		h.Commit("a", "Nothing")
+		if i%2 == 0 {
+			fmt.Fprintf(&odd, "%d,", i+1)
+		}
+	}
+	var info strings.Builder
+	for i := range sources {
+		fmt.Fprintf(&info, "/elsewhere/%d:%s\n", i, odd.String())
+	}
+	h.Commit("b", "Too much", TouchDir("trunk").With("svn:mergeinfo", info.String()))
+	picks := convertDump(t, h.Bytes()).result.Report.CherryPicks
+	size := 0
+	for _, pick := range picks {
+		size += len(pick.Revisions)
+	}
+	if len(picks) == 0 || size < history.MaxPicked || size > history.MaxPicked+odd.Len() {
+		t.Errorf("%d picks list %d bytes of revisions", len(picks), size)
 	}
 }

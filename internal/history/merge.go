@@ -14,6 +14,9 @@ import (
 // MaxFindings is how many merges, and how many cherry-picks, a mapping lists: a hostile history has no end of them.
 const MaxFindings = 10000
 
+// MaxPicked is how many bytes of revisions a mapping lists in cherry-picks, but for the last one.
+const MaxPicked = 8 << 20
+
 // merges finds out which commits are merges. Merging is recorded revision by revision in mergeinfo; in Git a merge is a
 // parent, and says that all of it is in. So a source becomes a parent when every commit that it has and the target has
 // not, as far back as both have the same, is named by the mergeinfo of the target's root.
@@ -22,6 +25,7 @@ type merges struct {
 	malformed int64
 	found     []Merge
 	picks     []CherryPick
+	picked    int // bytes of revisions in picks
 }
 
 func newMerges() merges {
@@ -176,9 +180,14 @@ func (l *lineage) state(revision int64) (state infoState, known bool) {
 // complete returns the sources of which all is in now and was not before, and those that are still pending.
 func (m *mapper) complete(r *Record, b *life, merge merging, candidates []*life) (sources []source, pending []*life) {
 	candidates = slices.Clone(candidates)
+	known := map[*life]bool{}
+	for _, other := range candidates {
+		known[other] = true
+	}
 	for _, a := range merge.added {
 		for _, other := range m.named(a) {
-			if !slices.Contains(candidates, other) {
+			if !known[other] {
+				known[other] = true
 				candidates = append(candidates, other)
 			}
 		}

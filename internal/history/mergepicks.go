@@ -31,12 +31,13 @@ func (m *mapper) picked(r *Record, b *life, merge merging, commit pack.ID) error
 		}
 	}
 	for _, from := range slices.Sorted(maps.Keys(p.found)) {
-		if len(m.merges.picks) == MaxFindings {
+		if len(m.merges.picks) == MaxFindings || m.merges.picked >= MaxPicked {
 			break
 		}
-		m.merges.picks = append(m.merges.picks, CherryPick{
+		pick := CherryPick{
 			Commit: commit, Path: b.path, Revision: r.Number, Source: from, Revisions: p.found[from].normal().String(),
-		})
+		}
+		m.merges.picks, m.merges.picked = append(m.merges.picks, pick), m.merges.picked+len(pick.Revisions)
 	}
 	return nil
 }
@@ -53,7 +54,7 @@ func (p *picking) add(a addition) error {
 		ok = false
 	}
 	if !ok {
-		p.found[from] = append(p.found[from], a.revisions.minus(revisions{{p.revision, endless}})...)
+		p.take(from, a.revisions.minus(revisions{{p.revision, endless}}))
 		return nil
 	}
 	left := a.revisions
@@ -72,11 +73,21 @@ func (p *picking) add(a addition) error {
 		had := p.has(p.branch, len(p.branch.own), other)
 		for _, s := range left.minus(revisions{{p.revision, endless}}) {
 			for _, c := range other.within(had, s) {
-				p.found[from] = append(p.found[from], span{c.revision, c.revision})
+				p.take(from, revisions{{c.revision, c.revision}})
 			}
 		}
 	}
 	return nil
+}
+
+// take adds to what is found. The same revisions come again for each path below a branch: they are joined before they
+// take more memory.
+func (p *picking) take(from string, more revisions) {
+	found := p.found[from]
+	if len(found)+len(more) > cap(found) {
+		found = found.normal()
+	}
+	p.found[from] = append(found, more...)
 }
 
 // below goes through the changes of kept properties below a directory. What was not there before came by a copy, with the
