@@ -46,3 +46,12 @@ func advice(err error) string {
 	}
 	return "ask whoever runs the server for another one"
 }
+
+// AuthError is what it means that an origin lets somebody with these credentials not in: without any they are what is
+// missing.
+func AuthError(creds Credentials) error {
+	if creds.Empty() {
+		return ErrAuthRequired
+	}
+	return ErrAuthFailed
+}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"gantry/internal/origin"
 )
 
 const maxMechanisms = 64
@@ -39,9 +41,9 @@ func (s *Session) authenticate() error {
 		}
 	}
 	if creds.Empty() {
-		return &failure{final: true, meaning: authError(creds), message: "the server lets nobody in without a user name and a password"}
+		return &failure{final: true, meaning: origin.AuthError(creds), message: "the server lets nobody in without a user name and a password"}
 	}
-	return &failure{final: true, meaning: authError(creds), message: fmt.Sprintf(
+	return &failure{final: true, meaning: origin.AuthError(creds), message: fmt.Sprintf(
 		"the server offers %s to log in, and Gantry knows CRAM-MD5, PLAIN and ANONYMOUS", strings.Join(offered, ", "))}
 }
 
@@ -65,7 +67,7 @@ func (s *Session) logIn(mechanism string) error {
 		case word == "success":
 			return nil
 		case word == "failure":
-			return &failure{final: true, meaning: authError(s.opt.Credentials), message: "the server says: " + strings.ToValidUTF8(argument, "?")}
+			return &failure{final: true, meaning: origin.AuthError(s.opt.Credentials), message: "the server says: " + strings.ToValidUTF8(argument, "?")}
 		case word != "step" || mechanism != "CRAM-MD5" || challenged:
 			return malformedf("%q came while logging in by %s", word, mechanism)
 		}

@@ -15,6 +15,7 @@ import (
 
 	"gantry"
 	"gantry/internal/origin"
+	"gantry/internal/origin/web"
 )
 
 // Namespaces of WebDAV, of its module in Apache, and of Subversion (subversion/include/svn_dav.h, svn_xml.h).
@@ -34,7 +35,7 @@ const (
 // Options.HTTP; between two requests none is needed.
 type davSession struct {
 	*davPlace
-	login login
+	web   web.Server
 	noLog bool          // the log may not be read
 	quick time.Duration // the shortest time to an answer
 	spool spool
@@ -48,7 +49,7 @@ type davPlace struct {
 	stubs    davStubs
 	features map[string]bool
 	info     origin.Info
-	welcome  login // that of a session to begin with
+	welcome  web.Login // that of a session to begin with
 
 	answerTime time.Duration // the shortest one that the server took for an answer
 }
@@ -68,20 +69,18 @@ func dialDAV(ctx context.Context, opt Options) (*davSession, error) {
 	if opt.URL.Hostname() == "" {
 		return nil, gantry.Errorf(gantry.Invalid, "svn.Open", "%s names no host", opt.URL)
 	}
-	place := &davPlace{opt: opt, welcome: login{creds: opt.Credentials}}
+	place := &davPlace{opt: opt, welcome: web.Login{Credentials: opt.Credentials}}
 	s := place.session()
 	if err := s.do(ctx, "svn.Open", func() error { return s.begin(ctx) }); err != nil {
 		return nil, err
 	}
-	place.welcome, place.answerTime = s.login, s.quick
-	if s.login.scheme == "digest" { // of which each session counts its own requests
-		place.welcome = login{creds: opt.Credentials, asNobody: true}
-	}
+	place.welcome, place.answerTime = s.web.Login.Another(), s.quick
 	return s, nil
 }
 
 func (p *davPlace) session() *davSession {
-	return &davSession{davPlace: p, login: p.welcome, spool: spool{dir: p.opt.TempDir}}
+	server := web.Server{HTTP: p.opt.HTTP, Address: p.opt.URL.String(), IdleTimeout: p.opt.IdleTimeout, Login: p.welcome}
+	return &davSession{davPlace: p, web: server, spool: spool{dir: p.opt.TempDir}}
 }
 
 // clone implements connection.
@@ -133,8 +132,8 @@ func (s *davSession) List(ctx context.Context, paths []string, rev int64) (lists
 func (s *davSession) begin(ctx context.Context) error {
 	s.here = strings.TrimRight(s.opt.URL.EscapedPath(), "/") + "/"
 	err := s.options(ctx)
-	var elsewhere *moved
-	if errors.As(err, &elsewhere) && s.follow(elsewhere.to) {
+	var elsewhere *web.Moved
+	if errors.As(err, &elsewhere) && s.follow(elsewhere.To) {
 		err = s.options(ctx)
 	}
 	if err != nil {
@@ -157,19 +156,14 @@ func (s *davSession) begin(ctx context.Context) error {
 	return nil
 }
 
-// follow goes where the server says that the repository is, as long as the credentials, which were given for this host, go
-// to no other, and nothing that was encrypted is sent in the clear.
+// follow goes where the server says that the repository is, if that is the same server.
 func (s *davSession) follow(to *url.URL) bool {
-	from := s.opt.URL
-	port := func(u *url.URL) string {
-		return cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
-	}
-	upgraded := from.Scheme == "http" && to.Scheme == "https" && port(from) == "80" && port(to) == "443"
-	if !strings.EqualFold(to.Hostname(), from.Hostname()) || !upgraded && (to.Scheme != from.Scheme || port(to) != port(from)) {
+	if !web.Follows(s.opt.URL, to) {
 		return false
 	}
 	s.opt.URL = &url.URL{Scheme: to.Scheme, Host: to.Host, Path: to.Path, RawPath: to.RawPath}
 	s.here = strings.TrimRight(s.opt.URL.EscapedPath(), "/") + "/"
+	s.web.Address = s.opt.URL.String()
 	s.opt.Log.Info("the repository has moved", "url", s.opt.URL.String())
 	return true
 }
@@ -177,17 +171,17 @@ func (s *davSession) follow(to *url.URL) bool {
 // options asks what the server can do. Where it lets anybody read, it is asked again by somebody who would log in: it may
 // show more to a user than to everybody, without a word.
 func (s *davSession) options(ctx context.Context) error {
-	if err := s.askOptions(ctx); err != nil || s.opt.Credentials.Empty() || s.login.scheme != "" {
+	if err := s.askOptions(ctx); err != nil || s.opt.Credentials.Empty() || s.web.Login.LoggedIn() {
 		return err
 	}
-	s.login.asNobody = true
+	s.web.Login.AsNobody = true
 	err := s.askOptions(ctx)
 	var answer *failure
-	if s.login.asNobody && errors.As(err, &answer) {
-		s.login.asNobody = false
+	if s.web.Login.AsNobody && errors.As(err, &answer) {
+		s.web.Login.AsNobody = false
 		return s.askOptions(ctx) // such a log-in confuses the server
 	}
-	s.login.asNobody = false
+	s.web.Login.AsNobody = false
 	return err
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"mime"
-	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -15,8 +14,7 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 
-	"gantry"
-	"gantry/internal/origin"
+	"gantry/internal/origin/web"
 )
 
 // davRequest is a request to a WebDAV server.
@@ -29,50 +27,26 @@ type davRequest struct {
 	body   string
 }
 
-const (
-	maxLogIns = 4 // requests until one is let in
-	xmlPrefix = `<?xml version="1.0" encoding="utf-8"?>`
-)
+const xmlPrefix = `<?xml version="1.0" encoding="utf-8"?>`
 
-// moved is the answer that what was asked for is elsewhere.
-type moved struct{ to *url.URL }
-
-func (m *moved) Error() string {
-	return fmt.Sprintf("the server says that the repository is at %s now; if that is right, import it from there", m.to)
-}
-
-// ask sends a request, logs in where that is asked for, and has read take the answer. A server's own error is a failure.
+// ask sends a request and has read take the answer. A server's own error is a failure.
 func (s *davSession) ask(ctx context.Context, r davRequest, read func(http.Header, *xmlReader) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	idle := time.AfterFunc(s.opt.IdleTimeout, func() { cancel(errSilent) })
-	defer idle.Stop()
-	alive := func() { idle.Reset(s.opt.IdleTimeout) }
-	for range maxLogIns {
-		alive()
-		request, err := s.request(ctx, r)
-		if err != nil {
-			return err
-		}
-		tried := s.login.scheme != ""
-		asked := time.Now()
-		response, err := s.opt.HTTP.RoundTrip(request)
-		if err != nil {
-			return s.fault(ctx, err)
-		}
+	var asked time.Time
+	err := s.web.Ask(ctx, func(ctx context.Context) (*http.Request, error) {
+		asked = time.Now()
+		return s.request(ctx, r)
+	}, func(response *http.Response) error {
 		if took := time.Since(asked); s.quick == 0 || took < s.quick {
 			s.quick = took
 		}
-		again, err := s.answer(ctx, r, response, tried, alive, read)
-		response.Body.Close()
-		if !again {
-			return err
-		}
+		return s.answer(r, response, read)
+	})
+	var refused *web.Refused
+	if errors.As(err, &refused) {
+		return &failure{meaning: refused.Meaning, message: refused.Reason}
 	}
-	return &failure{meaning: authError(s.opt.Credentials), message: "the server asks for the user name and the password again and again"}
+	return err
 }
-
-var errSilent = errors.New("svn: the server is silent")
 
 func (s *davSession) request(ctx context.Context, r davRequest) (*http.Request, error) {
 	target := s.at(r.path)
@@ -90,7 +64,6 @@ func (s *davSession) request(ctx context.Context, r davRequest) (*http.Request, 
 	if r.label != "" {
 		request.Header.Set("Label", r.label)
 	}
-	s.login.authorize(request)
 	return request, nil
 }
 
@@ -103,37 +76,27 @@ func (s *davSession) at(path string) *url.URL {
 	return u
 }
 
-// answer reads one response. again asks for the request to be sent once more.
-func (s *davSession) answer(ctx context.Context, r davRequest, response *http.Response, tried bool, alive func(),
-	read func(http.Header, *xmlReader) error,
-) (again bool, err error) {
-	body := io.Reader(&davBody{s: s, ctx: ctx, r: response.Body, alive: alive})
+// answer reads one response.
+func (s *davSession) answer(r davRequest, response *http.Response, read func(http.Header, *xmlReader) error) error {
+	body := io.Reader(response.Body)
 	if strings.EqualFold(response.Header.Get("Content-Encoding"), "gzip") {
 		z, err := gzip.NewReader(body)
 		if err != nil {
-			return false, s.unpacking(err)
+			return s.unpacking(err)
 		}
 		body = z
 	}
 	s.xml.reset(body)
 	switch code := response.StatusCode; {
-	case code == http.StatusUnauthorized:
-		err := s.login.challenged(response.Header.Values("WWW-Authenticate"), tried)
-		_, _ = io.CopyN(io.Discard, body, maxText) // so that the connection can be used again
-		return err == nil, err
 	case code/100 == 3:
 		if to, err := response.Location(); err == nil {
-			return false, &moved{to}
+			return &web.Moved{To: to}
 		}
-		return false, malformedf("it answers %s and does not say where to go", response.Status)
+		return malformedf("it answers %s and does not say where to go", response.Status)
 	case code/100 != 2:
-		return false, s.refusal(r, response)
+		return s.refusal(r, response)
 	}
-	if err := read(response.Header, &s.xml); err != nil {
-		return false, s.unpacking(err)
-	}
-	_, _ = io.CopyN(io.Discard, body, maxText)
-	return false, nil
+	return s.unpacking(read(response.Header, &s.xml))
 }
 
 // unpacking tells an error of the compression, which is one of the protocol.
@@ -147,47 +110,6 @@ func (s *davSession) unpacking(err error) error {
 	return err
 }
 
-// davBody is the body of an answer, with errors that say what they mean.
-type davBody struct {
-	s     *davSession
-	ctx   context.Context
-	r     io.Reader
-	alive func()
-}
-
-func (b *davBody) Read(p []byte) (int, error) {
-	n, err := b.r.Read(p)
-	if n > 0 {
-		b.alive()
-	}
-	if err != nil && !errors.Is(err, io.EOF) {
-		err = b.s.fault(b.ctx, err)
-	}
-	return n, err
-}
-
-// fault says what it means that a request or its answer broke.
-func (s *davSession) fault(ctx context.Context, err error) error {
-	if errors.Is(context.Cause(ctx), errSilent) {
-		return fmt.Errorf("%w: the server was silent for %v", origin.ErrTemporary, s.opt.IdleTimeout)
-	}
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	var known *gantry.Error
-	if told := origin.ConnectionError(s.opt.URL.String(), err); errors.As(told, &known) {
-		return told
-	}
-	var op *net.OpError // its text has our own address in it
-	switch {
-	case errors.As(err, &op) && op.Op != "dial":
-		err = op.Err
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		err = errors.New("the server closed it")
-	}
-	return fmt.Errorf("%w: %w", origin.ErrTemporary, err)
-}
-
 // refusal is what a status that is no success means, with what the server says of it.
 func (s *davSession) refusal(r davRequest, response *http.Response) error {
 	f := &failure{message: fmt.Sprintf("the server answers %q to %s", response.Status, r.method)}
@@ -197,26 +119,12 @@ func (s *davSession) refusal(r davRequest, response *http.Response) error {
 			f.code, f.message = code, message
 		}
 	}
-	if f.meaning = meaning(f.code, s.opt.Credentials); f.meaning == nil && f.code != codeNoSuchRevision {
-		f.meaning = s.statusMeaning(response.StatusCode, f.code)
+	f.meaning = meaning(f.code, s.opt.Credentials)
+	ours := f.code != 0 && response.StatusCode == http.StatusInternalServerError // it came from Subversion
+	if f.meaning == nil && f.code != codeNoSuchRevision && !ours {
+		f.meaning = s.web.StatusMeaning(response.StatusCode)
 	}
 	return f
-}
-
-func (s *davSession) statusMeaning(status int, code int64) error {
-	switch status {
-	case http.StatusForbidden:
-		return authError(s.opt.Credentials)
-	case http.StatusNotFound, http.StatusGone:
-		return origin.ErrNotFound
-	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		return origin.ErrTemporary
-	case http.StatusInternalServerError:
-		if code == 0 { // it did not come from Subversion
-			return origin.ErrTemporary
-		}
-	}
-	return nil
 }
 
 // readError reads the explanation of a refusal, if it is one of Subversion's.

@@ -9,6 +9,7 @@ import (
 
 	"gantry"
 	"gantry/internal/origin"
+	"gantry/internal/origin/web"
 )
 
 // Codes of Subversion's errors (subversion/include/svn_error_codes.h).
@@ -61,7 +62,7 @@ func outcome(ctx context.Context, op string, address *url.URL, cancelled bool, e
 	var fromSink sinkError
 	var protocol malformed
 	var answer *failure
-	var elsewhere *moved
+	var elsewhere *web.Moved
 	var told *gantry.Error
 	switch {
 	case err == nil:
@@ -134,15 +135,7 @@ func meaning(code int64, creds origin.Credentials) error {
 	case code == codeNotFound, code == codeRepositoryAbsent:
 		return origin.ErrNotFound
 	case code == codeNotAuthorized, code/1000 == codeAuthentication/1000, code/1000 == codeAuthorization/1000:
-		return authError(creds)
+		return origin.AuthError(creds)
 	}
 	return nil
-}
-
-// authError is what a refusal means: without credentials they are what is missing.
-func authError(creds origin.Credentials) error {
-	if creds.Empty() {
-		return origin.ErrAuthRequired
-	}
-	return origin.ErrAuthFailed
 }

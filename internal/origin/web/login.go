@@ -1,4 +1,4 @@
-package svn
+package web
 
 import (
 	"crypto/md5" // what RFC 7616 begins with
@@ -15,15 +15,36 @@ import (
 	"gantry/internal/origin"
 )
 
-// login answers the demands of one HTTP server to log in, by Basic (RFC 7617) or Digest (RFC 7616), whichever keeps the
+// Login answers the demands of one HTTP server to log in, by Basic (RFC 7617) or Digest (RFC 7616), whichever keeps the
 // password best. It is used by one session: a server may insist that the numbers of requests follow each other.
-type login struct {
-	creds    origin.Credentials
-	asNobody bool // make the server ask, also where it lets anybody read
-	cnonce   string
-	scheme   string     // "", "basic" or "digest": how requests log in
-	digest   *challenge // with digest
-	count    uint32     // requests with the digest's nonce
+type Login struct {
+	Credentials origin.Credentials
+	AsNobody    bool // make the server ask, also where it lets anybody read
+
+	cnonce string
+	scheme string     // "", "basic" or "digest": how requests log in
+	digest *challenge // with digest
+	count  uint32     // requests with the digest's nonce
+}
+
+// Refused is a demand of a server to log in that cannot be met. It wraps origin.ErrAuthRequired or origin.ErrAuthFailed.
+type Refused struct {
+	Meaning error
+	Reason  string
+}
+
+func (r *Refused) Error() string { return r.Meaning.Error() + ": " + r.Reason }
+func (r *Refused) Unwrap() error { return r.Meaning }
+
+// LoggedIn reports whether the server has asked, so that requests carry the credentials.
+func (l *Login) LoggedIn() bool { return l.scheme != "" }
+
+// Another is the login of another session at the same server.
+func (l *Login) Another() Login {
+	if l.scheme == "digest" { // of which each session counts its own requests
+		return Login{Credentials: l.Credentials, AsNobody: true}
+	}
+	return *l
 }
 
 // nobody is a log-in without a name. A server that knows users answers it by saying how they log in, before any password is
@@ -31,21 +52,21 @@ type login struct {
 var nobody = "Basic " + base64.StdEncoding.EncodeToString([]byte(":"))
 
 // authorize logs a request in, when the server has asked for it before.
-func (l *login) authorize(r *http.Request) {
+func (l *Login) authorize(r *http.Request) {
 	switch {
 	case l.scheme == "basic":
-		r.SetBasicAuth(l.creds.Username, l.creds.Password)
+		r.SetBasicAuth(l.Credentials.Username, l.Credentials.Password)
 	case l.scheme == "digest":
 		l.count++
 		r.Header.Set("Authorization", l.response(r.Method, r.URL.RequestURI()))
-	case l.asNobody:
+	case l.AsNobody:
 		r.Header.Set("Authorization", nobody)
 	}
 }
 
 // challenged takes a server's demand and makes the next request answer it. It fails where that would be of no use; tried
 // tells that the credentials were sent.
-func (l *login) challenged(demand []string, tried bool) error {
+func (l *Login) challenged(demand []string, tried bool) error {
 	challenges := parseChallenges(strings.Join(demand, ", "))
 	var names []string
 	var best *challenge
@@ -58,20 +79,20 @@ func (l *login) challenged(demand []string, tried bool) error {
 		}
 	}
 	refuse := func(format string, args ...any) error {
-		return &failure{meaning: authError(l.creds), message: fmt.Sprintf(format, args...)}
+		return &Refused{Meaning: origin.AuthError(l.Credentials), Reason: fmt.Sprintf(format, args...)}
 	}
 	switch {
 	case best == nil && len(names) == 0:
 		return refuse("the server wants a log-in and does not say of what kind")
 	case best == nil:
-		return refuse("the server offers %s to log in, and Gantry knows Basic and Digest; have it offer one of them, or import a dump of the repository",
+		return refuse("the server offers %s to log in, and Gantry knows Basic and Digest; have it offer one of them, or import a file of the repository",
 			strings.Join(names, ", "))
-	case l.creds.Empty():
+	case l.Credentials.Empty():
 		return refuse("the server lets nobody in without a user name and a password%s", best.realm())
 	case tried && !(best.scheme == "digest" && strings.EqualFold(best.params["stale"], "true")):
 		return refuse("the server does not accept this user name and password%s", best.realm())
 	}
-	l.asNobody = false
+	l.AsNobody = false
 	if l.scheme, l.digest, l.count = best.scheme, best, 0; l.cnonce == "" {
 		l.cnonce = rand.Text()
 	}
@@ -79,20 +100,20 @@ func (l *login) challenged(demand []string, tried bool) error {
 }
 
 // response is the header of a digest.
-func (l *login) response(method, uri string) string {
+func (l *Login) response(method, uri string) string {
 	p := l.digest.params
 	sum := func(parts ...string) string {
 		h := digestHashes[strings.TrimSuffix(l.digest.algorithm(), "-sess")]()
 		h.Write([]byte(strings.Join(parts, ":")))
 		return hex.EncodeToString(h.Sum(nil))
 	}
-	secret := sum(l.creds.Username, p["realm"], l.creds.Password)
+	secret := sum(l.Credentials.Username, p["realm"], l.Credentials.Password)
 	if strings.HasSuffix(l.digest.algorithm(), "-sess") {
 		secret = sum(secret, p["nonce"], l.cnonce)
 	}
 	request := sum(method, uri)
 	fields := []string{
-		"username=" + quote(l.creds.Username), "realm=" + quote(p["realm"]), "nonce=" + quote(p["nonce"]), "uri=" + quote(uri),
+		"username=" + quote(l.Credentials.Username), "realm=" + quote(p["realm"]), "nonce=" + quote(p["nonce"]), "uri=" + quote(uri),
 	}
 	if p["algorithm"] != "" {
 		fields = append(fields, "algorithm="+p["algorithm"])
@@ -190,6 +211,9 @@ func parseChallenges(header string) []challenge {
 	}
 	return all
 }
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+func isAlpha(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
 func isTokenChar(c byte) bool {
 	return isAlpha(c) || isDigit(c) || strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0
