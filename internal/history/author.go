@@ -27,7 +27,8 @@ type Identity struct {
 const noAuthor = "(no author)"
 
 // authorOf names the author of a revision. That of a path-based origin is a bare user name, in the domain of the
-// repository; that of a changeset is whatever its user had set, by custom a name and an address in angle brackets.
+// repository; that of a changeset is whatever its user had set, by custom a name and an address in angle brackets. As of
+// a Git origin, it is known by both.
 func authorOf(r *Record, uuid string) Author {
 	name := strings.TrimSpace(strings.ReplaceAll(toUTF8(r.Author), "\x00", "")) // databases refuse NULs
 	if name == "" {
@@ -35,7 +36,7 @@ func authorOf(r *Record, uuid string) Author {
 	}
 	if r.Changeset != nil {
 		identity := parseIdentity(name).Clean()
-		return Author{RemoteID: name, RemoteName: identity.Name, Default: identity}
+		return Author{RemoteID: identity.Email, RemoteName: identity.Name, Default: identity}
 	}
 	id := name
 	if uuid != "" {
@@ -66,16 +67,17 @@ func parseIdentity(user string) Identity {
 type Authors struct {
 	uuid  string
 	list  []Author
-	known map[string]bool // by RemoteID
+	known map[[2]string]bool // by RemoteID and RemoteName
 }
 
 // NewAuthors returns an empty table of the authors of a repository.
-func NewAuthors(uuid string) *Authors { return &Authors{uuid: uuid, known: map[string]bool{}} }
+func NewAuthors(uuid string) *Authors { return &Authors{uuid: uuid, known: map[[2]string]bool{}} }
 
 // Add enters the author of a revision unless it is known already.
 func (a *Authors) Add(r *Record) {
-	if author := authorOf(r, a.uuid); !a.known[author.RemoteID] {
-		a.known[author.RemoteID] = true
+	author := authorOf(r, a.uuid)
+	if key := [2]string{author.RemoteID, author.RemoteName}; !a.known[key] {
+		a.known[key] = true
 		a.list = append(a.list, author)
 	}
 }
