@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"strings"
 
 	"gantry/internal/history"
 	"gantry/internal/origin"
@@ -14,9 +13,6 @@ import (
 
 // listsAtOnce is how many directories are asked for together.
 const listsAtOnce = 512
-
-// alwaysListed is how deep directories are listed in any case: rules may hide in one of two what they show in the other.
-const alwaysListed = 3
 
 // verifier compares the newest tree with what the origin shows of it.
 type verifier struct {
@@ -97,7 +93,7 @@ func (v *verifier) compare(p place, list []origin.Entry) ([]place, error) {
 		}
 		if e.Dir {
 			this := version{mine.Node(), e.Changed}
-			if !v.seen[this] || e.Changed < 0 || strings.Count(name, "/") < alwaysListed {
+			if !v.seen[this] || e.Changed < 0 {
 				v.seen[this] = true
 				below = append(below, place{name, this.node})
 			}
