@@ -254,7 +254,7 @@ func (a *applier) add(parent *dir, name string, c *origin.Change) error {
 		if source, err = a.source(c); err != nil {
 			return err
 		}
-		a.record.Copies = append(a.record.Copies, history.FileCopy{Path: c.Path, From: c.CopyPath, Rev: c.CopyRev})
+		parent.copyFile(name, history.FileCopy{Path: c.Path, From: c.CopyPath, Rev: c.CopyRev})
 	}
 	return a.setFile(parent, name, c, source)
 }

@@ -125,6 +125,7 @@ func (tt layoutCase) judge(t *testing.T) {
 	repo := NewRepo(t)
 	repo.Load(t, h.Bytes())
 	c := convertDump(t, repo.Dump(t))
+	c.same(t, "as written", convertDump(t, h.Bytes()))
 	if tt.root != "" {
 		c = mapped(t, c.Conversion, MapOptions{Root: tt.root})
 	}

@@ -26,11 +26,12 @@ type dir struct {
 	copyPath string
 	copyRev  int64
 
-	dirs  map[string]*dir          // opened subdirectories by Git name; they count, whatever edits say
-	edits map[string]history.Entry // of other entries by Git name; a zero Entry is removed
-	gone  map[string]string        // subdirectories that were there before and are deleted: Git names to paths
-	props []origin.Prop            // kept properties of the directory itself, when newProps
-	node  history.Node             // the outcome, after fold
+	dirs  map[string]*dir             // opened subdirectories by Git name; they count, whatever edits say
+	edits map[string]history.Entry    // of other entries by Git name; a zero Entry is removed
+	files map[string]history.FileCopy // that are copies, by Git name
+	gone  map[string]string           // subdirectories that were there before and are deleted: Git names to paths
+	props []origin.Prop               // kept properties of the directory itself, when newProps
+	node  history.Node                // the outcome, after fold
 
 	newProps bool
 	newFiles bool // a file directly in it was added, changed or removed
@@ -83,6 +84,7 @@ func (d *dir) attach(name string, child *dir) {
 func (d *dir) remove(name, path string, e history.Entry) {
 	child := d.dirs[name]
 	delete(d.dirs, name)
+	delete(d.files, name)
 	if e.IsDir() && (child == nil || child.action == origin.Modify) {
 		if d.gone == nil {
 			d.gone = map[string]string{}
@@ -91,6 +93,14 @@ func (d *dir) remove(name, path string, e history.Entry) {
 	}
 	d.set(name, history.Entry{})
 	d.newFiles = d.newFiles || !e.IsDir()
+}
+
+// copyFile notes that the file of a name is a copy.
+func (d *dir) copyFile(name string, c history.FileCopy) {
+	if d.files == nil {
+		d.files = map[string]history.FileCopy{}
+	}
+	d.files[name] = c
 }
 
 // folder writes the trees of a revision.
@@ -266,6 +276,9 @@ func (d *dir) list(r *history.Record, replaced bool) {
 	}
 	if replaced {
 		change.Action = origin.Replace
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.files)) {
+		r.Copies = append(r.Copies, d.files[name])
 	}
 	before := len(r.Dirs)
 	r.Dirs = append(r.Dirs, change)

@@ -124,6 +124,15 @@ func TestWildLayouts(t *testing.T) {
 			h.Commit("a", "4", CopyDir("Trunk", 3, "trunk"), Delete("Trunk"))
 			h.Commit("a", "5", Edit("trunk/f", "5"), CopyDir("trunk", 4, "branches/b"))
 		}, refs: "heads/b heads/main", logs: "main: 1 3 5; b: 1 3"},
+		{name: "beside branches of branches", tell: func(h *History) {
+			h.Commit("a", "1", Mkdir("trunk"), Put("trunk/f", "1"), Mkdir("branches"), Mkdir("branches/team"))
+			h.Commit("a", "2", Mkdir("branches/team/deep"), CopyDir("trunk", 1, "branches/team/deep/x"))
+			h.Commit("a", "3", Mkdir("branches/team/notes"), Put("branches/team/notes/n", "3"))
+		}, refs: "heads/branches/team/notes heads/main heads/team/deep/x", logs: "branches/team/notes: 3", outside: "branches/team/notes>heads/branches/team/notes"},
+		{name: "a copy that is overwritten by its revision", tell: func(h *History) {
+			h.Commit("a", "1", Mkdir("trunk"), Put("trunk/f", "1"), Mkdir("branches"))
+			h.Commit("a", "2", Mkdir("branches/b"), CopyFile("trunk/f", 1, "branches/b/f"), Delete("branches/b/f"), Put("branches/b/f", "2"))
+		}, refs: "heads/b heads/main", logs: "b: 2"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

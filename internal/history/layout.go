@@ -177,8 +177,11 @@ func (l *layout) at(p string, revision int64) location {
 		return l.outside(p, revision)
 	}
 	r := &l.rules.list[d.rule]
-	if r.kind == ignored {
+	switch {
+	case r.kind == ignored:
 		return location{rule: d.rule}
+	case d.end < len(p) && l.decide(p[:d.end], revision).above:
+		return l.outside(p, revision) // beside what an earlier rule takes for branches
 	}
 	return location{root: p[:d.end], rest: strings.TrimPrefix(p[d.end:], "/"), kind: r.kind, in: true, rule: d.rule}
 }

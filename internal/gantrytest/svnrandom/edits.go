@@ -8,7 +8,7 @@ import (
 
 // edit does one thing, or nothing where it is not possible.
 func (g *generator) edit() {
-	switch g.r.IntN(20) {
+	switch g.r.IntN(24) {
 	case 0, 1, 2:
 		g.put(g.newPath(), g.text())
 	case 3:
@@ -63,7 +63,34 @@ func (g *generator) edit() {
 		if g.chance(50) {
 			g.put(p, g.text())
 		}
-	case 19: // deep down
+	case 19: // the root itself
+		g.setProps("", g.changedProps(g.root.props, true))
+	case 20: // two change places
+		a, b := g.somewhere(g.root, g.chance(60)), g.somewhere(g.root, g.chance(60))
+		if last := int64(len(g.roots) - 1); g.fits(a, last, b) && g.fits(b, last, a) && !isWithin(a, b) && !isWithin(b, a) {
+			g.remove(a)
+			g.remove(b)
+			g.copyTo(a, last, b)
+			g.copyTo(b, last, a)
+		}
+	case 21: // what is below takes the place of what is above
+		source := g.recent()
+		if p := g.somewhere(g.root, true); p != "" && g.roots[source].find(p) != nil {
+			below := g.roots[source].find(p).paths(p, func(at string, _ *node) bool { return at != p })
+			if len(below) > 0 {
+				g.remove(p)
+				g.copyTo(pick(g, below), source, p)
+			}
+		}
+	case 22: // everything as it was, one by one
+		source := g.recent()
+		for _, name := range g.roots[source].names() {
+			if g.chance(50) && g.fits(name, source, name) {
+				g.remove(name)
+				g.copyTo(name, source, name)
+			}
+		}
+	case 23: // deep down
 		p := g.newPath()
 		for range g.r.IntN(20) {
 			g.mkdir(p)
@@ -186,11 +213,14 @@ func (g *generator) copyTo(from string, revision int64, to string) {
 // move copies what was there before this revision, if anything was, and deletes it.
 func (g *generator) move(from, to string) {
 	last := int64(len(g.roots) - 1)
-	if g.free(to) && g.fits(from, last, to) && to != from && !strings.HasPrefix(to, from+"/") {
+	if g.free(to) && g.fits(from, last, to) && !isWithin(to, from) {
 		g.copyTo(from, last, to)
 		g.remove(from)
 	}
 }
+
+// isWithin reports whether a path is a directory or something in it.
+func isWithin(p, dir string) bool { return dir == "" || p == dir || strings.HasPrefix(p, dir+"/") }
 
 func withProps(n fixture.Node, props map[string]string) fixture.Node {
 	n = n.WithNone()

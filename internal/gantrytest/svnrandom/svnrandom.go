@@ -124,7 +124,7 @@ func (g *generator) develop(project string) bool {
 		}
 	}
 	into := branches
-	switch g.r.IntN(12) {
+	switch g.r.IntN(14) {
 	case 0, 1: // a branch
 		g.copyTo(g.focus, g.recent(), join(into, g.name()))
 	case 2: // a tag
@@ -148,6 +148,17 @@ func (g *generator) develop(project string) bool {
 			g.remove(trunk)
 			g.copyTo(g.focus, int64(len(g.roots)-1), trunk)
 		}
+	case 8: // trunk is called otherwise for a while
+		g.move(trunk, join(project, "Trunk"))
+		g.commit()
+		g.edits()
+		g.commit()
+		g.move(join(project, "Trunk"), trunk)
+	case 9: // a tag in trunk, trunk in a branch, a branch in a tag
+		g.focus = pick(g, []string{trunk, branches, tags})
+		from := g.somewhere(g.root, true)
+		g.focus = pick(g, []string{trunk, branches, tags})
+		g.copyTo(from, g.recent(), g.newPath())
 	default:
 		g.edits()
 	}

@@ -11,7 +11,7 @@ var OddNames = []string{
 	"a b", " lead", "trail ", "50%", "%41", "a%2Fb", "%2Egit", "%252Egit", "%", "a#b", "x@1", "@", "x@HEAD", "who?", "back\\slash", "a\\.git",
 	"-dash", "--force", "a&b<c>", "'q\"", ";rm", "$HOME", "`x`", "a:b", "*", "~", "^", "..a", "...", ".hidden", "x.lock", "a..b", "a@{b", "HEAD", "refs", "con", "aux.txt",
 	".git", ".GIT", ".Git ", ".git.", ".git::$INDEX_ALLOCATION", "git~1", "GIT~1", ".g\u200cit", "\ufeff.git", ".gitignore", ".gitattributes", ".GitAttributes", ".gitmodules", ".gitModules",
-	"gitmod~1", "gi7eba~1", ".mailmap", "\u00e9", "e\u0301", "\u212b", "\u00c5", "名前", "🎉", "\u202egpj.exe", "tab\there", "\x01", "\x7f",
+	"gitmod~1", "gi7eba~1", ".mailmap", "\u00e9", "e\u0301", "\u212b", "\u00c5", "名前", "🎉", "\u202egpj.exe", "tab\there", "\x01", "\x7f", "x.", "a\rb", "\x0c", "C:", "nul ", "a\u0308\u0323", strings.Repeat("n", 255), strings.Repeat("é", 128),
 	"readme", "README", "ReadMe", "main", "master", "trunk", "branches", "tags", "!svn", ".svn", "!", "0", "r1",
 }
 
@@ -32,7 +32,7 @@ var oddAuthors = []string{
 }
 
 var oddDates = []string{
-	"", "yesterday", "1969-12-31T23:59:59.999999Z", "1901-01-01T00:00:00.000000Z", "9999-12-31T23:59:59.000000Z", "2001-02-03", "2001-02-30T00:00:00.000000Z",
+	"", "yesterday", "1969-12-31T23:59:59.999999Z", "1901-01-01T00:00:00.000000Z", "9999-12-31T23:59:59.000000Z", "2038-01-19T03:14:08.000000Z", "2106-02-07T06:28:16.000001Z", "0001-01-01T00:00:00.000000Z", "-001-01-01T00:00:00.000000Z", "10000-01-01T00:00:00.000000Z", "2001-02-03", "2001-02-30T00:00:00.000000Z",
 	"2010-01-02T03:04:05Z", "2010-01-02T03:04:05.6+02:00", "Sat 02 Jan 2010 03:04:05.678900 (day 002, dst 0, gmt_off 000000)", "\xff",
 }
 
