@@ -150,8 +150,12 @@ func (j *Judge) addCopies(m *mapping) error {
 				continue
 			}
 			for _, path := range slices.Clone(m.paths) {
-				if path != "" && within(path, source.Path) {
-					m.paths = append(m.paths, to+strings.TrimPrefix(path, source.Path))
+				arrived := to + strings.TrimPrefix(path, source.Path)
+				inOther := func(other string) bool {
+					return other != "" && other != arrived && m.last[other] >= revision && within(arrived, other)
+				}
+				if path != "" && within(path, source.Path) && !slices.ContainsFunc(m.paths, inOther) {
+					m.paths = append(m.paths, arrived)
 				}
 			}
 		}
@@ -394,7 +398,7 @@ func (j *Judge) checkRefs(ctx context.Context, m *mapping, gitDir string, found 
 }
 
 // plainRef is a ref whose name Git takes as it is.
-var plainRef = regexp.MustCompile(`^refs/(heads|tags)/[A-Za-z0-9_]+$`)
+var plainRef = regexp.MustCompile(`^refs/(heads|tags)/[A-Za-z0-9_]{1,200}$`)
 
 // renamed reports whether a tree has a ref of another name, for a reason: the name that it should have is more than
 // letters, or taken.
