@@ -20,7 +20,7 @@ const MaxText = math.MaxInt32
 // goes behind it. Size is at most MaxText.
 func FullPatch(dst []byte, size int) []byte {
 	var header [hunkHeader]byte
-	binary.BigEndian.PutUint32(header[8:], uint32(size)) //nolint:gosec // at most MaxText
+	binary.BigEndian.PutUint32(header[8:], uint32(size))
 	return append(dst, header[:]...)
 }
 

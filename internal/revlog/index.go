@@ -52,9 +52,9 @@ type IndexEntry struct {
 
 // ParseIndexEntry reads the entry of a revision from IndexEntrySize bytes. The revisions that it names come before it.
 func ParseIndexEntry(p []byte, number int) (e IndexEntry, err error) {
-	field := func(at int) int { return int(int32(binary.BigEndian.Uint32(p[at:]))) } //nolint:gosec // signed in the format
+	field := func(at int) int { return int(int32(binary.BigEndian.Uint32(p[at:]))) }
 	e = IndexEntry{
-		Offset: int64(binary.BigEndian.Uint64(p) >> 16), //nolint:gosec // 48 bits
+		Offset: int64(binary.BigEndian.Uint64(p) >> 16),
 		Flags:  Flags(binary.BigEndian.Uint16(p[6:])),
 		Packed: field(8),
 		Size:   field(12),
