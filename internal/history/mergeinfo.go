@@ -120,7 +120,7 @@ func (info mergeinfo) since(older mergeinfo) (added []addition, malformed int64)
 		wholeBefore, shallowBefore, _ := parseRevisions(before.revisions)
 		malformed += bad
 		if more := whole.union(shallow).minus(wholeBefore.union(shallowBefore)); len(more) > 0 {
-			added = append(added, addition{entry.path, more})
+			added = append(added, addition{strings.Clone(entry.path), more}) // it may be kept: the whole value shall not be
 		}
 	}
 	return added, malformed
