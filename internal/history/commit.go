@@ -13,10 +13,44 @@ import (
 type signature struct {
 	Identity
 	seconds int64
+	zone    int // seconds east of UTC
 }
 
 func (s signature) String() string {
-	return fmt.Sprintf("%s <%s> %d +0000", s.Name, s.Email, s.seconds)
+	sign, minutes := '+', gitZone(s.zone)/60
+	if minutes < 0 {
+		sign, minutes = '-', -minutes
+	}
+	return fmt.Sprintf("%s <%s> %d %c%02d%02d", s.Name, s.Email, s.seconds, sign, minutes/60, minutes%60)
+}
+
+// gitZone is what Git can say of a time zone: whole minutes, and hours of two digits.
+func gitZone(zone int) int {
+	zone -= zone % 60
+	if zone <= -100*60*60 || zone >= 100*60*60 {
+		return 0
+	}
+	return zone
+}
+
+// signer knows what commits of each author carry.
+type signer struct {
+	uuid     string
+	identify func(Author) Identity
+	known    map[string]Identity // by raw author
+}
+
+func newSigner(uuid string, identify func(Author) Identity) signer {
+	return signer{uuid: uuid, identify: identify, known: map[string]Identity{}}
+}
+
+func (s *signer) identity(r *Record) Identity {
+	identity, ok := s.known[string(r.Author)]
+	if !ok {
+		identity = s.identify(authorOf(r, s.uuid)).Clean()
+		s.known[string(r.Author)] = identity
+	}
+	return identity
 }
 
 func encodeCommit(buf *bytes.Buffer, tree pack.ID, parents []pack.ID, by signature, message string) []byte {

@@ -3,7 +3,6 @@ package history
 import (
 	"path"
 	"slices"
-	"strings"
 
 	"gantry"
 	"gantry/internal/pack"
@@ -75,12 +74,7 @@ func (m *mapper) message(r *Record, b *life) string {
 	if message != "" {
 		message += "\n"
 	}
-	place := strings.Map(func(c rune) rune {
-		if c < ' ' || c == 0x7f {
-			return '?'
-		}
-		return c
-	}, toUTF8([]byte(path.Join(m.opt.Base, b.shown()))))
+	place := oneLine([]byte(path.Join(m.opt.Base, b.shown())))
 	return message + "Subversion: " + place + "@" + revisions{{r.Number, r.Number}}.String() + "\n"
 }
 

@@ -1,6 +1,9 @@
 package history
 
-import "gantry/internal/pack"
+import (
+	"gantry/internal/pack"
+	"gantry/internal/revlog"
+)
 
 // Merge is a commit that got a further parent.
 type Merge struct {
@@ -33,4 +36,19 @@ type Source struct {
 type Outside struct {
 	Path string // at the origin
 	Ref  string // "" when it is on no ref
+}
+
+// Twin is a changeset that is one commit with another.
+type Twin struct {
+	Commit pack.ID
+	Node   revlog.Node
+}
+
+// Subrepository is a repository that a changeset has in one of its directories.
+type Subrepository struct {
+	Ref      string // a branch that has it
+	Path     string
+	Source   string // as .hgsub has it, without its kind
+	Kind     string // hg, git or svn
+	Revision string // as .hgsubstate has it, "" when it does not have it
 }

@@ -13,6 +13,7 @@ import (
 	"gantry"
 	"gantry/internal/origin"
 	"gantry/internal/pack"
+	"gantry/internal/revlog"
 )
 
 // MapOptions say how a raw log becomes commits.
@@ -34,6 +35,7 @@ type Commit struct {
 	ID       pack.ID
 	Path     string // of the branch at the origin
 	Revision int64
+	Node     revlog.Node // of a changeset
 }
 
 // Ref is a Git ref of the result.
@@ -76,6 +78,14 @@ type Mapping struct {
 	Externals   []External   // those that are no submodules, in the order of the revisions, at most MaxFindings
 	Sources     []Source     // in the order of the revisions
 	Outside     []Outside    // in the order of the paths
+
+	// Of a graph of changesets.
+	Changesets      int64            // that are shown
+	Twins           []Twin           // at most MaxFindings
+	Redated         int64            // changesets whose date, or its zone, Git cannot hold
+	Retold          int64            // changesets whose user or message Git cannot hold as it is
+	Extras          map[string]int64 // how many changesets have which
+	Subrepositories []Subrepository  // of the branches, at most MaxFindings
 }
 
 // Map turns a raw log into commits, tags and refs, and writes the commits and tags into the store. It is a pure function
@@ -97,7 +107,7 @@ func Map(ctx context.Context, log *Log, store *pack.Store, opt MapOptions) (*Map
 	m := &mapper{
 		store: store, opt: opt, layout: newLayout(rules, opt.Root), merges: newMerges(), dress: newDresser(store, opt.Dress),
 		alive: map[string]*life{}, lives: map[string][]*life{}, fresh: map[*life]*fresh{}, looseDirs: map[string]bool{}, outside: Copies{},
-		further: map[index][]index{}, identities: map[string]Identity{}, root: EmptyNode,
+		further: map[index][]index{}, signer: newSigner(opt.UUID, opt.Identity), root: EmptyNode,
 	}
 	if _, err := store.Put(pack.Tree, nil); err != nil { // a branch may be empty
 		return nil, err
@@ -131,17 +141,17 @@ type mapper struct {
 	dress   dresser
 	large   []heldFile
 
-	root       Node  // of the last revision
-	seconds    int64 // date of the last revision
-	touched    []*life
-	fresh      map[*life]*fresh // those of touched that the revision begins
-	mapped     bool             // the revision changed a branch
-	unmapped   int64
-	stirred    bool            // files above all branches may have changed
-	looseDirs  map[string]bool // where such files were
-	chosen     []Source
-	identities map[string]Identity // by raw author
-	buf        bytes.Buffer
+	root      Node  // of the last revision
+	seconds   int64 // date of the last revision
+	touched   []*life
+	fresh     map[*life]*fresh // those of touched that the revision begins
+	mapped    bool             // the revision changed a branch
+	unmapped  int64
+	stirred   bool            // files above all branches may have changed
+	looseDirs map[string]bool // where such files were
+	chosen    []Source
+	signer    signer
+	buf       bytes.Buffer
 }
 
 // commit is a commit that was written.
@@ -441,12 +451,7 @@ func (m *mapper) commit(r *Record, b *life) error {
 }
 
 func (m *mapper) signature(r *Record) signature {
-	identity, ok := m.identities[string(r.Author)]
-	if !ok {
-		identity = m.opt.Identity(authorOf(r, m.opt.UUID)).Clean()
-		m.identities[string(r.Author)] = identity
-	}
-	return signature{identity, m.seconds}
+	return signature{Identity: m.signer.identity(r), seconds: m.seconds}
 }
 
 // hold notes which commit a large file came with.

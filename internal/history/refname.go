@@ -8,8 +8,9 @@ import (
 
 // Rename is a branch or tag whose ref is not called as it is called at the origin.
 type Rename struct {
-	Path string // at the origin
-	Ref  string
+	Path   string // at the origin
+	Ref    string // "" when there is none
+	Reason string // why there is none
 }
 
 // refNames gives out ref names: valid ones (git-check-ref-format(1)), of which no two are the same without regard of
