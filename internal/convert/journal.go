@@ -11,6 +11,7 @@ import (
 
 	"gantry/internal/history"
 	"gantry/internal/pack"
+	"gantry/internal/revlog"
 )
 
 // State is a checkpoint: which bytes of the staging directory count, and how far reading has come. It is JSON for
@@ -35,10 +36,19 @@ type State struct {
 
 	Authors int `json:"authors"` // size of the author table
 
+	Texts []pack.Segment `json:"texts,omitempty"` // of a graph of changesets: the texts that patches are against
+	Graph *GraphState    `json:"graph,omitempty"` // what such an origin shows; nil before all of it was read
+
 	Fetched *Fetched `json:"fetched,omitempty"` // of a Git origin, in place of all that is about revisions
 
 	LargeFiles    int64 `json:"large_files"`
 	LargeFileSize int64 `json:"large_file_size"` // bytes, of all large files together
+}
+
+// GraphState is what an origin of changesets showed when it was read last.
+type GraphState struct {
+	Heads     []revlog.Node          `json:"heads"`
+	Bookmarks map[string]revlog.Node `json:"bookmarks,omitempty"`
 }
 
 // Fetched is the repository that a Git origin was fetched into.

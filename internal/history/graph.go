@@ -119,12 +119,11 @@ func (g *grapher) enter(r *Record) error {
 		c.parents[i] = index(p - 1)
 	}
 	name := r.Changeset.branch()
-	known := false
-	if c.branch, known = g.branchOf[name]; !known {
-		c.branch = int32(len(g.branches))
-		g.branchOf[name] = c.branch
+	if _, known := g.branchOf[name]; !known {
+		g.branchOf[name] = int32(len(g.branches))
 		g.branches = append(g.branches, namedBranch{name: name})
 	}
+	c.branch = g.branchOf[name]
 	if _, wanted := g.byNode[c.node]; wanted {
 		g.byNode[c.node] = index(len(g.changesets))
 	}

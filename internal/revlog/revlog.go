@@ -18,6 +18,15 @@ var Null Node
 
 func (n Node) String() string { return hex.EncodeToString(n[:]) }
 
+// MarshalText writes the node as String does.
+func (n Node) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, n[:]), nil }
+
+// UnmarshalText reads what MarshalText writes.
+func (n *Node) UnmarshalText(text []byte) (err error) {
+	*n, err = ParseNode(text)
+	return err
+}
+
 // IsNull reports whether n is Null.
 func (n Node) IsNull() bool { return n == Null }
 
