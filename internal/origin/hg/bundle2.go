@@ -238,7 +238,11 @@ func (p *part) take() error {
 			return p.to.unsupportedf("the part %q of the bundle has the parameter %.60q, which must be understood and is not", p.name, name)
 		}
 	}
-	return kind.take(p)
+	err := kind.take(p)
+	if p.ended && errors.Is(err, io.ErrUnexpectedEOF) {
+		return malformedf("the part %q of the bundle is too short for what it says", p.name)
+	}
+	return err
 }
 
 func (p *part) notUnderstood() error {

@@ -101,7 +101,7 @@ type spill struct {
 
 func (s *spill) write(dir string, p []byte) error {
 	if s.file == nil {
-		file, err := unnamed(dir)
+		file, err := origin.Spool(dir)
 		if err != nil {
 			return err
 		}
@@ -119,19 +119,6 @@ func (s *spill) close() {
 		s.file.Close()
 		s.file = nil
 	}
-}
-
-// unnamed makes a file that is gone when it is closed.
-func unnamed(dir string) (*os.File, error) {
-	file, err := os.CreateTemp(dir, "text-*")
-	if err != nil {
-		return nil, fmt.Errorf("svn: a large text cannot be stored: %w", err)
-	}
-	if err := os.Remove(file.Name()); err != nil {
-		file.Close()
-		return nil, err
-	}
-	return file, nil
 }
 
 // spanSink holds what a worker reads of its span.

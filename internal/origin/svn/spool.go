@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"io"
 	"os"
+
+	"gantry/internal/origin"
 )
 
 const (
@@ -44,7 +46,7 @@ func (s *spool) Write(p []byte) (int, error) {
 // spill moves what is in memory to the file.
 func (s *spool) spill() error {
 	if s.file == nil {
-		file, err := unnamed(s.dir)
+		file, err := origin.Spool(s.dir)
 		if err != nil {
 			return err
 		}
