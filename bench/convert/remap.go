@@ -48,7 +48,9 @@ func remap(ctx context.Context, address, work string, revisions int) (Row, error
 	for _, author := range c.Authors()[:3] {
 		begin := time.Now()
 		result, err := c.Map(ctx, convert.MapOptions{
-			Authors: map[string]history.Identity{author.RemoteID: {Name: "Somebody Else", Email: "else@example.org"}},
+			Mapped: func(a history.Author) (history.Identity, bool) {
+				return history.Identity{Name: "Somebody Else", Email: "else@example.org"}, a.RemoteID == author.RemoteID
+			},
 		})
 		if err != nil {
 			return Row{}, err

@@ -12,8 +12,8 @@ import (
 
 // MapOptions say how raw data becomes commits.
 type MapOptions struct {
-	// Authors are the identities that authors were mapped to, by Author.RemoteID; the others keep their defaults.
-	Authors map[string]history.Identity
+	// Mapped returns the identity that somebody gave an author; the others keep their defaults. Nil gives none.
+	Mapped func(history.Author) (history.Identity, bool)
 
 	Root          string // path of the project below the root that was read, "" for all of it
 	DefaultBranch string // name of trunk's branch; "" for main
@@ -35,16 +35,11 @@ func (c *Conversion) Map(ctx context.Context, opt MapOptions) (*Result, error) {
 		return nil, err
 	}
 	m, err := history.Map(ctx, c.log, c.store, history.MapOptions{
-		UUID: c.state.UUID,
-		Identity: func(a history.Author) history.Identity {
-			if mapped, ok := opt.Authors[a.RemoteID]; ok {
-				return mapped
-			}
-			return a.Default
-		},
+		UUID:          c.state.UUID,
+		Identity:      opt.identity,
 		Base:          c.state.Path,
 		Root:          root,
-		DefaultBranch: cmp.Or(opt.DefaultBranch, "main"),
+		DefaultBranch: opt.defaultBranch(),
 		Layout:        rules,
 		KeepEmpty:     opt.Shape.KeepEmpty,
 		Dress:         opt.Shape.Dressing,
@@ -56,12 +51,28 @@ func (c *Conversion) Map(ctx context.Context, opt MapOptions) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	return c.result(m)
+}
+
+func (opt *MapOptions) identity(a history.Author) history.Identity {
+	if opt.Mapped != nil {
+		if mapped, ok := opt.Mapped(a); ok {
+			return mapped
+		}
+	}
+	return a.Default
+}
+
+func (opt *MapOptions) defaultBranch() string { return cmp.Or(opt.DefaultBranch, "main") }
+
+func (c *Conversion) result(m *history.Mapping) (*Result, error) {
 	result := &Result{Refs: m.Refs, Head: m.Head, Commits: m.Commits}
 	for _, f := range m.Large {
 		result.LargeFiles = append(result.LargeFiles, gantry.LargeFile{
 			RefName: f.Ref, Path: shown(f.Path), OID: f.OID.String(), Size: f.Size,
 		})
 	}
+	var err error
 	result.Report, err = c.reportOn(m)
 	return result, err
 }
@@ -113,7 +124,7 @@ func (c *Conversion) reportOn(m *history.Mapping) (Report, error) {
 		Malformed:    m.Malformed,
 	}
 	for _, rename := range m.Renames {
-		r.Renamed = append(r.Renamed, Rename{Path: shown(rename.Path), Ref: rename.Ref})
+		r.Renamed = append(r.Renamed, Rename{Path: shown(rename.Path), Ref: rename.Ref, Reason: rename.Reason})
 	}
 	r.addFindings(m)
 	empty := history.NewEmptyDirectories(c.store)

@@ -59,7 +59,9 @@ café|café@U|café|0|0|café nul
 		t.Errorf("authors are %q, want %q", ids, want)
 	}
 
-	mappedTo := mapped(t, c.Conversion, MapOptions{Authors: map[string]history.Identity{"ann@" + mapUUID: {Name: "Ann A.", Email: "ann@example.org"}}})
+	mappedTo := mapped(t, c.Conversion, MapOptions{Mapped: func(a history.Author) (history.Identity, bool) {
+		return history.Identity{Name: "Ann A.", Email: "ann@example.org"}, a.RemoteID == "ann@"+mapUUID
+	}})
 	if got := mappedTo.log(t, "%an <%ae> %cn", "main"); !strings.Contains(got, "Ann A. <ann@example.org> Ann A.\n") || strings.Contains(got, "ann@"+mapUUID) {
 		t.Errorf("after mapping:\n%s", got)
 	}

@@ -44,6 +44,13 @@ type Report struct {
 	Outside     []Outside    `json:"outside,omitempty"`      // what lay outside of every branch
 	Hidden      []string     `json:"hidden,omitempty"`       // paths that the origin did not show
 
+	// Of a Mercurial origin.
+	Twins           []Twin           `json:"equal_changesets,omitempty"` // changesets that are one commit with another
+	Redated         int64            `json:"changed_dates,omitempty"`    // changesets whose date or time zone Git cannot hold
+	Retold          int64            `json:"changed_texts,omitempty"`    // changesets whose user or message Git cannot hold as it is
+	Extras          map[string]int64 `json:"extras,omitempty"`           // what else changesets say of themselves, and how many do
+	Subrepositories []Subrepository  `json:"subrepositories,omitempty"`  // of the branches
+
 	DroppedSignatures int64 `json:"dropped_signatures,omitempty"` // of commits whose author was mapped
 }
 
@@ -100,4 +107,19 @@ type Head struct {
 	Ref    string `json:"ref"`
 	Commit string `json:"commit"`
 	Tree   string `json:"tree"`
+}
+
+// Twin is a changeset that says the same as another one in all that is in a commit.
+type Twin struct {
+	Changeset string `json:"changeset"`
+	Commit    string `json:"commit"`
+}
+
+// Subrepository is a repository of its own in a directory of a branch.
+type Subrepository struct {
+	Ref      string `json:"ref"` // the first that has it
+	Path     string `json:"path"`
+	Kind     string `json:"kind"` // hg, git or svn
+	Source   string `json:"source"`
+	Revision string `json:"revision,omitempty"`
 }

@@ -72,7 +72,11 @@ func (p *paths) Map(ctx context.Context, opt MapOptions) (*convert.Result, error
 	for author, identity := range opt.Authors {
 		authors[author.RemoteID] = identity
 	}
-	mapping := convert.MapOptions{Authors: authors, Root: opt.Root, DefaultBranch: opt.DefaultBranch, Shape: opt.Shape}
+	mapped := func(a history.Author) (history.Identity, bool) {
+		identity, ok := authors[a.RemoteID]
+		return identity, ok
+	}
+	mapping := convert.MapOptions{Mapped: mapped, Root: opt.Root, DefaultBranch: opt.DefaultBranch, Shape: opt.Shape}
 	if opt.Commit != nil {
 		mapping.Commit = func(c history.Commit) error { return opt.Commit(c.ID, c.Path, revision(c.Revision)) }
 	}
