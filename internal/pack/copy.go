@@ -42,7 +42,7 @@ func Copy(ctx context.Context, w io.Writer, src *Store, roots []ID, opt CopyOpti
 		return CopyResult{}, fmt.Errorf("pack: copy: a pack cannot hold %d objects", total)
 	}
 	c := &copier{
-		marker: m, out: newPackWriter(w), deflater: newDeflater(),
+		marker: m, out: newPackWriter(w), deflater: newDeflater(false),
 		written: make([]uint32, m.positions()), entries: make([]indexEntry, 0, total),
 	}
 	if err := c.writeAll(ctx, opt.Progress); err != nil {

@@ -84,6 +84,7 @@ func parseEntry(p []byte) (e entry, err error) {
 const (
 	smallLevel = 6
 	largeLevel = 4
+	fastLevel  = 1 // of both, in a store that is fast
 	// largeText is from where on time counts for more than the last percents.
 	largeText = 256 << 10
 	// storedText is up to where deflate gains less than it costs: such texts are mostly ids.
@@ -103,8 +104,12 @@ func (a *appender) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func newDeflater() *deflater {
+func newDeflater(fast bool) *deflater {
 	// The levels are valid: there are no errors.
+	if fast {
+		both, _ := zlib.NewWriterLevel(nil, fastLevel)
+		return &deflater{small: both, large: both}
+	}
 	small, _ := zlib.NewWriterLevel(nil, smallLevel)
 	large, _ := zlib.NewWriterLevel(nil, largeLevel)
 	return &deflater{small: small, large: large}

@@ -1,14 +1,10 @@
 package pack
 
 import (
-	"bytes"
-	"crypto/sha1"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"os"
-	"strconv"
 	"sync"
 )
 
@@ -29,6 +25,7 @@ type Segment struct {
 // Options tune a store. The zero value is fit for use.
 type Options struct {
 	CacheBytes int64 // bound of the full texts kept in memory; 0 is 64 MiB
+	Fast       bool  // deflates less, for what stays in the directory
 }
 
 // Where a segment ends and the next one begins.
@@ -40,8 +37,8 @@ const (
 // Store holds the objects of one conversion in a directory that it only ever appends to. What was put can be read at
 // once, and survives the end of the process from the next Sync on.
 //
-// One goroutine at a time may call Put, PutDelta, PutStream, Sync and Close; Has, Get, Open and Stat may be called by any
-// number beside it. Copy may run beside those that read.
+// One goroutine at a time may call Put, PutDelta, PutKeyed, Sync and Close, with no Encoder at work during the last two;
+// PutStream, Has, Get, Open and Stat may be called by any number beside it. Copy may run beside those that read.
 type Store struct {
 	dir, writer string
 	cache       *cache
@@ -49,14 +46,14 @@ type Store struct {
 	mu       sync.RWMutex // guards the slice
 	segments []*segment   // the last one may be growing
 
-	// Used by the writer alone.
-	growing    *segment // nil until something is put
-	created    int      // segments, to name the next one
+	encoder *Encoder // of the store's owner
+	fast    bool
+
+	writing    sync.Mutex // guards the growing segment, and what follows
+	growing    *segment   // nil until something is put
+	created    int        // segments, to name the next one
 	maxObjects int
 	maxBytes   int64
-	hash       hash.Hash
-	deflater   *deflater
-	scratch    []byte
 }
 
 // OpenStore opens the store in dir with what segments say is valid, none for a new one. Writer is a word that no other
@@ -71,9 +68,10 @@ func OpenStore(dir, writer string, segments []Segment, opt Options) (*Store, err
 	}
 	s := &Store{
 		dir: dir, writer: writer, cache: newCache(opt.CacheBytes),
-		maxObjects: segmentObjects, maxBytes: segmentBytes,
-		hash: sha1.New(), deflater: newDeflater(),
+		maxObjects: segmentObjects, maxBytes: segmentBytes, fast: opt.Fast,
 	}
+	s.encoder = s.Encoder()
+	s.encoder.remembers = true
 	for _, extent := range segments {
 		g, err := openSegment(dir, writer, extent)
 		if err != nil {
@@ -125,119 +123,26 @@ func (s *Store) Stat(id ID) (Type, int64, error) {
 	return r.typ(), r.size(), nil
 }
 
-// Put stores an object, unless it is there already, and returns its id. It does not keep data.
-func (s *Store) Put(t Type, data []byte) (ID, error) {
-	id := s.sum(t, data)
-	if s.Has(id) {
-		return id, nil
-	}
-	if err := s.putFull(id, t, data); err != nil {
-		return Zero, putError(t, id, err)
-	}
-	return id, nil
-}
+// Put is that of the store's own Encoder, which remembers the text: it is likely to be the base of the next version.
+func (s *Store) Put(t Type, data []byte) (ID, error) { return s.encoder.Put(t, data) }
 
-// PutDelta stores an object of which a Git delta against base is known: as that delta when this saves enough and the
-// chain of deltas below base is short, in full otherwise. It keeps neither slice. A base that the store does not hold
-// is ErrMissing. That the delta makes full of the base is the caller's duty.
+// PutDelta is that of the store's own Encoder, as Put.
 func (s *Store) PutDelta(t Type, base ID, gitDelta, full []byte) (ID, error) {
-	id := s.sum(t, full)
-	return id, s.putDelta(id, t, base, gitDelta, full)
+	return s.encoder.PutDelta(t, base, gitDelta, full)
 }
 
-// PutKeyed stores a text as a blob under a key that somebody else has given it: a store holds either such texts or Git's
-// objects. Base is the key of the text that gitDelta is against, Zero for none. Otherwise it is as PutDelta.
+// PutKeyed is that of the store's own Encoder, as Put.
 func (s *Store) PutKeyed(key, base ID, gitDelta, full []byte) error {
-	if !base.IsZero() {
-		return s.putDelta(key, Blob, base, gitDelta, full)
-	}
-	if s.Has(key) {
-		return nil
-	}
-	if err := s.putFull(key, Blob, full); err != nil {
-		return putError(Blob, key, err)
-	}
-	return nil
+	return s.encoder.PutKeyed(key, base, gitDelta, full)
 }
 
-func (s *Store) putDelta(id ID, t Type, base ID, gitDelta, full []byte) error {
-	if s.Has(id) {
-		return nil
-	}
-	_, b, err := s.find(base)
-	if err != nil {
-		return putError(t, id, err)
-	}
-	// Literal bytes deflate about as well in a delta as in the whole text, so the sizes before it compare well.
-	pays := len(gitDelta) < len(full)/2
-	if pays && max(b.size(), int64(len(full))) <= maxDeltified && b.depth() < maxDepth && b.typ() == t {
-		header := appendEntryHeader(s.scratch[:0], refDelta, int64(len(gitDelta)))
-		header = append(header, base[:]...)
-		err = s.append(id, t, b.depth()+1, header, gitDelta, full)
-	} else {
-		err = s.putFull(id, t, full)
-	}
-	if err != nil {
-		return putError(t, id, err)
-	}
-	return nil
-}
-
-// maxDeltified is the largest object that is stored as a delta, or that a delta is stored against: to read the one, both
-// have to be in memory.
-const maxDeltified = 32 << 20
-
-func putError(t Type, id ID, err error) error { return fmt.Errorf("pack: put %v %v: %w", t, id, err) }
-
-func (s *Store) putFull(id ID, t Type, full []byte) error {
-	return s.append(id, t, 0, appendEntryHeader(s.scratch[:0], t, int64(len(full))), full, full)
-}
-
-// append stores an object: an entry of a header, which lies in scratch, and a payload, which is deflated.
-func (s *Store) append(id ID, t Type, depth int, header, payload, full []byte) error {
-	g, err := s.grow()
-	if err != nil {
-		return err
-	}
-	s.scratch = s.deflater.append(header, payload)
-	offset := g.length
-	if err := g.append(s.scratch); err != nil {
-		return err
-	}
-	g.commit(newRecord(id, t, depth, offset, int64(len(full)), int64(len(s.scratch))))
-	// The text is likely to be the base of the next version.
-	if (t == Blob || t == Tree) && s.cache.takes(int64(len(full))) {
-		s.cache.add(id, t, bytes.Clone(full))
-	}
-	return nil
-}
-
-// sum is Sum with the writer's own hash.
-func (s *Store) sum(t Type, data []byte) ID {
-	s.beginSum(t, int64(len(data)))
-	s.hash.Write(data)
-	return s.endSum()
-}
-
-func (s *Store) beginSum(t Type, size int64) {
-	s.hash.Reset()
-	s.scratch = append(s.scratch[:0], t.String()...)
-	s.scratch = append(s.scratch, ' ')
-	s.scratch = strconv.AppendInt(s.scratch, size, 10)
-	s.scratch = append(s.scratch, 0)
-	s.hash.Write(s.scratch)
-}
-
-func (s *Store) endSum() ID {
-	s.scratch = s.hash.Sum(s.scratch[:0])
-	return ID(s.scratch)
-}
-
-// PutStream stores an object of exactly size bytes without holding it in memory.
+// PutStream stores an object of exactly size bytes without holding it in memory. What else is put waits until it ends.
 func (s *Store) PutStream(t Type, size int64, r io.Reader) (ID, error) {
 	if size < 0 || size > maxSize {
 		return Zero, fmt.Errorf("pack: put %v: a size of %d is not supported", t, size)
 	}
+	s.writing.Lock()
+	defer s.writing.Unlock()
 	g, err := s.grow()
 	if err != nil {
 		return Zero, fmt.Errorf("pack: put %v of %d bytes: %w", t, size, err)
@@ -257,27 +162,28 @@ func (s *Store) PutStream(t Type, size int64, r io.Reader) (ID, error) {
 }
 
 func (s *Store) appendStream(g *segment, t Type, size int64, r io.Reader) (ID, error) {
-	s.beginSum(t, size)
+	e := s.Encoder()
+	e.beginSum(t, size)
 	if err := g.append(appendEntryHeader(nil, t, size)); err != nil {
 		return Zero, err
 	}
-	z := s.deflater.large
+	z := e.deflater.large
 	z.Reset(writerFunc(g.append))
-	n, err := io.Copy(io.MultiWriter(s.hash, z), io.LimitReader(r, size+1))
+	n, err := io.Copy(io.MultiWriter(e.hash, z), io.LimitReader(r, size+1))
 	if err == nil {
 		err = z.Close()
 	}
 	if err == nil && n != size {
 		err = fmt.Errorf("the stream does not end after %d bytes", size)
 	}
-	return s.endSum(), err
+	return e.endSum(), err
 }
 
 type writerFunc func([]byte) error
 
 func (f writerFunc) Write(p []byte) (int, error) { return len(p), f(p) }
 
-// grow returns the segment to append to.
+// grow returns the segment to append to. The caller holds the lock.
 func (s *Store) grow() (*segment, error) {
 	if g := s.growing; g != nil {
 		if g.index.count() < s.maxObjects && g.length < s.maxBytes {

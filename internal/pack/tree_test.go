@@ -86,7 +86,7 @@ func FuzzTreeEntries(f *testing.F) {
 }
 
 func FuzzEntry(f *testing.F) {
-	d := newDeflater()
+	d := newDeflater(false)
 	f.Add(d.append(appendEntryHeader(nil, Blob, 200), bytes.Repeat([]byte("ab"), 100)))
 	f.Add(d.append(append(appendEntryHeader(nil, refDelta, 5), EmptyTree[:]...), []byte("delta")))
 	f.Fuzz(func(t *testing.T, raw []byte) {
