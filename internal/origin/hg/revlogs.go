@@ -2,7 +2,6 @@ package hg
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"io"
 	"strings"
@@ -22,7 +21,7 @@ func (s *store) read(to *intake) error {
 			return err
 		}
 	}
-	r := &revlogReader{ctx: to.ctx, store: s}
+	r := &revlogReader{to: to, store: s}
 	defer r.chunk.close()
 	if err := r.read(changelogName, to.changeset); err != nil {
 		return err
@@ -40,7 +39,7 @@ func (s *store) read(to *intake) error {
 
 // revlogReader reads one revlog after the other.
 type revlogReader struct {
-	ctx        context.Context
+	to         *intake
 	store      *store
 	changesets []revlog.Node // by number; nil until they were read
 	nodes      []revlog.Node // of the revisions read so far
@@ -78,7 +77,7 @@ func (r *revlogReader) read(name string, send func(*revlog.Revision) error) erro
 	}
 	err := r.revisions(name, index, send)
 	switch {
-	case err == nil, errors.As(err, new(sinkError)), r.ctx.Err() != nil:
+	case err == nil, errors.As(err, new(sinkError)), errors.As(err, new(unsupported)), r.to.ctx.Err() != nil:
 		return err
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		err = errors.New("the file is too short for what it says")
@@ -95,7 +94,7 @@ func (r *revlogReader) revisions(name string, index *io.SectionReader, send func
 	}
 	layout, err := revlog.ParseLayout(head)
 	if err != nil {
-		return err
+		return r.to.unsupportedf("%s.i: %v", name, err)
 	}
 	r.data.reset(r.store.open(name + ".d"))
 	for number := 0; ; number++ {
