@@ -50,6 +50,31 @@ func (g *graph) add(r *revlog.Revision) (missing revlog.Node) {
 	return missing
 }
 
+// has reports whether a changeset came.
+func (g *graph) has(node revlog.Node) bool {
+	_, came := g.number[node]
+	return came
+}
+
+// heads returns the changesets that no other one has for a parent.
+func (g *graph) heads() []revlog.Node {
+	parent := make([]bool, len(g.nodes))
+	for _, parents := range g.parents {
+		for _, p := range parents {
+			if p != none {
+				parent[p] = true
+			}
+		}
+	}
+	var heads []revlog.Node
+	for n, node := range g.nodes {
+		if !parent[n] {
+			heads = append(heads, node)
+		}
+	}
+	return heads
+}
+
 // shown returns what a repository shows that has the changesets which came and of which this was told: neither changesets
 // that are secret, nor obsolete ones that nothing is built on (mercurial/repoview.py).
 func (in *intake) shown() origin.GraphHeads {

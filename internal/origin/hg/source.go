@@ -1,7 +1,12 @@
 package hg
 
 import (
+	"bufio"
 	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
 
 	"gantry"
 	"gantry/internal/origin"
@@ -11,7 +16,7 @@ import (
 // Source reads one repository over the network. It is used by one goroutine at a time.
 type Source struct {
 	opt  Options
-	info origin.GraphInfo
+	peer peer
 }
 
 var _ origin.GraphSource = (*Source)(nil)
@@ -19,18 +24,138 @@ var _ origin.GraphSource = (*Source)(nil)
 // Open connects to the repository at opt.Address, authenticates and learns what it can do.
 //
 // Errors wrap origin.ErrAuthRequired, origin.ErrAuthFailed, origin.ErrNotFound or origin.ErrTemporary where they apply.
-func Open(_ context.Context, opt Options) (*Source, error) {
+func Open(ctx context.Context, opt Options) (*Source, error) {
 	opt = opt.complete()
-	return nil, gantry.Errorf(gantry.Invalid, "hg.Open", "Mercurial cannot be read over %s", opt.Address.Scheme)
+	s := &Source{opt: opt}
+	var err error
+	switch opt.Address.Scheme {
+	case "http", "https":
+		s.peer, err = dialHTTP(ctx, opt)
+	case "ssh":
+		s.peer, err = dialSSH(ctx, opt)
+	default:
+		return nil, gantry.Errorf(gantry.Invalid, "hg.Open", "Mercurial cannot be read over %s: give an address of http, https or ssh, or a bundle", opt.Address.Scheme)
+	}
+	if err == nil && !s.peer.capabilities().has("getbundle") {
+		err = errors.Join(unsupportedf("the server is older than Mercurial 1.9, and its protocol is not known; bring a bundle that \"hg bundle --all\" has made there"), s.peer.Close())
+	}
+	if err != nil {
+		return nil, outcome(ctx, "hg.Open", opt.Address, err)
+	}
+	return s, nil
 }
 
 // GraphInfo implements origin.GraphSource.
-func (s *Source) GraphInfo() origin.GraphInfo { return s.info }
-
-// Pull implements origin.GraphSource.
-func (s *Source) Pull(context.Context, []revlog.Node, revlog.Sink) (origin.GraphHeads, error) {
-	return origin.GraphHeads{}, gantry.Errorf(gantry.Invalid, "hg.Pull", "Mercurial cannot be read over %s", s.opt.Address.Scheme)
+func (s *Source) GraphInfo() origin.GraphInfo {
+	return origin.GraphInfo{Address: s.opt.Address.String(), Changesets: -1, HostKey: s.peer.hostKey()}
 }
 
 // Close implements origin.GraphSource.
-func (s *Source) Close() error { return nil }
+func (s *Source) Close() error { return s.peer.Close() }
+
+// Pull implements origin.GraphSource. What the server shows is asked first, and is what counts, whatever comes then: a
+// stream or a bundle may have changesets in it that are secret, or were hidden since.
+func (s *Source) Pull(ctx context.Context, known []revlog.Node, sink revlog.Sink) (origin.GraphHeads, error) {
+	see, err := askShown(ctx, s.peer)
+	if err == nil {
+		err = s.pull(ctx, see.heads, known, sink)
+	}
+	if err != nil {
+		return origin.GraphHeads{}, outcome(ctx, "hg.Pull", s.opt.Address, err)
+	}
+	return origin.GraphHeads{Heads: see.heads, Bookmarks: see.bookmarks}, nil
+}
+
+// pull brings heads and their ancestors: at first the fastest way that is open, in the end from the server itself what is
+// missing still.
+func (s *Source) pull(ctx context.Context, heads, known []revlog.Node, sink revlog.Sink) error {
+	missing := slices.DeleteFunc(slices.Clone(heads), func(n revlog.Node) bool { return slices.Contains(known, n) })
+	common := known
+	if len(missing) > 0 && len(known) == 0 {
+		came, err := s.pullQuickly(ctx, sink)
+		if err != nil {
+			return err
+		}
+		missing = slices.DeleteFunc(missing, came.graph.has)
+		common = came.graph.heads()
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	to := newIntake(ctx, sink, s.opt.TempDir)
+	if err := s.getBundle(ctx, missing, common, to); err != nil {
+		return err
+	}
+	for _, n := range missing {
+		if !to.graph.has(n) {
+			return malformedf("it says that %v is a head, and did not send it", n)
+		}
+	}
+	return nil
+}
+
+// pullQuickly brings as much as there is in a form that costs the server little, if it offers one, and returns what came.
+func (s *Source) pullQuickly(ctx context.Context, sink revlog.Sink) (*intake, error) {
+	bundles, err := s.cloneBundles(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, b := range bundles[:min(len(bundles), triedBundles)] {
+		way := fmt.Sprintf("the clone bundle %s (%s)", b.url.Redacted(), b.spec)
+		came, err := s.try(ctx, sink, way, true, func(to *intake) error { return s.readCloneBundle(ctx, b, to) })
+		if err != nil || came != nil {
+			return came, err
+		}
+	}
+	if s.peer.capabilities().streams() {
+		came, err := s.try(ctx, sink, "the stream", false, func(to *intake) error { return s.getStream(ctx, to) })
+		if err != nil || came != nil {
+			return came, err
+		}
+	}
+	return newIntake(ctx, sink, s.opt.TempDir), nil
+}
+
+// try takes one way of several. Where it leads to nothing, both results are nil: what came by it, if anything, comes again
+// by another one. An elsewhere that cannot be reached is as good as none.
+func (s *Source) try(ctx context.Context, sink revlog.Sink, way string, elsewhere bool, read func(*intake) error) (*intake, error) {
+	to := newIntake(ctx, sink, s.opt.TempDir)
+	err := read(to)
+	if err == nil {
+		s.opt.Log.InfoContext(ctx, "a Mercurial repository was read the quick way", "by", way)
+		return to, nil
+	}
+	var fromSink sinkError
+	lost := errors.Is(err, origin.ErrTemporary) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF)
+	if ctx.Err() != nil || errors.As(err, &fromSink) || lost && !elsewhere {
+		return nil, fmt.Errorf("%s: %w", way, err)
+	}
+	s.opt.Log.WarnContext(ctx, "a Mercurial repository is read another way", "instead of", way, "because", err)
+	return nil, nil
+}
+
+// getStream has the server send its files as they are.
+func (s *Source) getStream(ctx context.Context, to *intake) error {
+	return s.peer.stream(ctx, command{name: "getbundle", star: true, more: []argument{
+		{"bundlecaps", spoken}, {"cg", "0"}, {"stream", "1"},
+	}}, func(in io.Reader) error { return readBundle(in, to) })
+}
+
+// maxNodes are so many heads or common changesets that a request is not refused for its size where they are sent in
+// headers. Of heads, all are meant when none are told; without some of the common ones more comes than is missing.
+const maxNodes = 350
+
+// getBundle has the server make a bundle of heads without the common changesets and their ancestors.
+func (s *Source) getBundle(ctx context.Context, heads, common []revlog.Node, to *intake) error {
+	common = append(slices.Clone(common[max(0, len(common)-maxNodes):]), revlog.Null)
+	args := []argument{{"common", joinNodes(common)}}
+	if len(heads) <= maxNodes {
+		args = append(args, argument{"heads", joinNodes(heads)})
+	}
+	read := func(in io.Reader) error { return readChangegroup(bufio.NewReaderSize(in, bundleBuffer), 1, to) }
+	if s.peer.capabilities().bundle2 != nil {
+		args = append(args, argument{"bundlecaps", spoken}, argument{"cg", "1"})
+		read = func(in io.Reader) error { return readBundle(in, to) }
+	}
+	return s.peer.stream(ctx, command{name: "getbundle", star: true, more: args}, read)
+}

@@ -75,18 +75,23 @@ func (p *part) bookmarks() error {
 	}
 }
 
-// listKeys reads lines of key, tab and value.
+// listKeys reads what a namespace has.
 func (p *part) listKeys() error {
 	if p.params["namespace"] != "bookmarks" {
 		return nil
 	}
-	return eachLine(p, func(line string) error {
+	return p.to.told.readBookmarks(p)
+}
+
+// readBookmarks reads lines of name, tab and node.
+func (t *told) readBookmarks(in io.Reader) error {
+	return eachLine(in, func(line string) error {
 		name, digits, found := strings.Cut(line, "\t")
 		node, err := revlog.ParseNode([]byte(digits))
 		if !found || err != nil {
 			return malformedf("a bookmark is told as %.100q", line)
 		}
-		return p.to.told.bookmark(name, node)
+		return t.bookmark(name, node)
 	})
 }
 

@@ -98,7 +98,7 @@ func (s *Session) dial(ctx context.Context) (err error) {
 		return err
 	}
 	s.conn = s.tunnel
-	s.info.HostKey = s.tunnel.client.HostKey
+	s.info.HostKey = s.tunnel.HostKey
 	s.opt.HostKeys = []string{s.info.HostKey} // that further connections must show, too
 	return nil
 }
@@ -226,7 +226,7 @@ func (s *Session) greet() error {
 		if err := s.wire.skipNoise(); err != nil {
 			return err
 		}
-		s.tunnel.runs = true
+		s.tunnel.Greeted = true
 	}
 	err := s.response(func() error {
 		oldest, err := s.wire.number()

@@ -40,17 +40,15 @@ var errSilent = errors.New("web: the server is silent")
 func (s *Server) Ask(ctx context.Context, request func(context.Context) (*http.Request, error), read func(*http.Response) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	idle := time.AfterFunc(s.IdleTimeout, func() { cancel(errSilent) })
-	defer idle.Stop()
-	alive := func() { idle.Reset(s.IdleTimeout) }
+	silence := time.AfterFunc(s.IdleTimeout, func() { cancel(errSilent) })
+	defer silence.Stop()
 	for range maxLogIns {
-		alive()
 		r, err := request(ctx)
 		if err != nil {
 			return err
 		}
 		s.Login.authorize(r)
-		again, err := s.send(ctx, r, alive, read)
+		again, err := s.send(ctx, r, silence, read)
 		if !again {
 			return err
 		}
@@ -59,14 +57,16 @@ func (s *Server) Ask(ctx context.Context, request func(context.Context) (*http.R
 }
 
 // send sends one request. again asks for another one, with the log-in that was asked for.
-func (s *Server) send(ctx context.Context, r *http.Request, alive func(), read func(*http.Response) error) (again bool, err error) {
+func (s *Server) send(ctx context.Context, r *http.Request, silence *time.Timer, read func(*http.Response) error) (again bool, err error) {
 	tried := s.Login.LoggedIn()
+	silence.Reset(s.IdleTimeout)
 	response, err := s.HTTP.RoundTrip(r)
+	silence.Stop()
 	if err != nil {
 		return false, s.fault(ctx, err)
 	}
 	defer response.Body.Close()
-	response.Body = &body{ReadCloser: response.Body, s: s, ctx: ctx, alive: alive}
+	response.Body = &body{ReadCloser: response.Body, s: s, ctx: ctx, silence: silence}
 	if response.StatusCode == http.StatusUnauthorized {
 		err = s.Login.challenged(response.Header.Values("WWW-Authenticate"), tried)
 		again = err == nil
@@ -77,19 +77,18 @@ func (s *Server) send(ctx context.Context, r *http.Request, alive func(), read f
 	return again, err
 }
 
-// body is the body of an answer.
+// body is the body of an answer. The server is silent only while it is waited for: who reads may take time over it.
 type body struct {
 	io.ReadCloser
-	s     *Server
-	ctx   context.Context
-	alive func()
+	s       *Server
+	ctx     context.Context
+	silence *time.Timer
 }
 
 func (b *body) Read(p []byte) (int, error) {
+	b.silence.Reset(b.s.IdleTimeout)
 	n, err := b.ReadCloser.Read(p)
-	if n > 0 {
-		b.alive()
-	}
+	b.silence.Stop()
 	if err != nil && !errors.Is(err, io.EOF) {
 		err = b.s.fault(b.ctx, err)
 	}
