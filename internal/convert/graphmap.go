@@ -19,6 +19,8 @@ func (c *Conversion) MapGraph(ctx context.Context, opt MapOptions) (*Result, err
 		Identity:      opt.identity,
 		DefaultBranch: opt.defaultBranch(),
 		Trailers:      opt.Shape.Trailers,
+		Submodules:    opt.Shape.Externals,
+		Submodule:     opt.Submodule,
 		Commit:        opt.Commit,
 		Progress: func(number int64) {
 			c.report(Progress{Phase: Mapping, Done: number, Total: c.counts.Revisions, Bytes: c.counts.Bytes})
@@ -48,7 +50,7 @@ func (r *Report) addGraph(m *history.Mapping) {
 	}
 	for _, s := range m.Subrepositories {
 		r.Subrepositories = append(r.Subrepositories, Subrepository{
-			Ref: s.Ref, Path: shown(s.Path), Kind: shown(s.Kind), Source: shown(s.Source), Revision: shown(s.Revision),
+			Ref: s.Ref, Path: shown(s.Path), Kind: shown(s.Kind), Source: shown(s.Source), Revision: shown(s.Revision), Submodule: s.Submodule,
 		})
 	}
 }

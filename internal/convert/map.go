@@ -19,6 +19,9 @@ type MapOptions struct {
 	DefaultBranch string // name of trunk's branch; "" for main
 	Shape         gantry.Shape
 
+	// Submodule tells what a changeset of another repository is in Git; nil when nobody knows. For MapGraph.
+	Submodule func(source, revision string) (history.Submodule, bool)
+
 	// Commit is told of every commit in the order of their revisions; nil for none.
 	Commit func(history.Commit) error
 }

@@ -122,4 +122,6 @@ type Subrepository struct {
 	Kind     string `json:"kind"` // hg, git or svn
 	Source   string `json:"source"`
 	Revision string `json:"revision,omitempty"`
+
+	Submodule bool `json:"submodule,omitempty"` // it became one, as was asked for
 }

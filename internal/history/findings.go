@@ -51,4 +51,6 @@ type Subrepository struct {
 	Source   string // as .hgsub has it, without its kind
 	Kind     string // hg, git or svn
 	Revision string // as .hgsubstate has it, "" when it does not have it
+
+	Submodule bool // it became one
 }

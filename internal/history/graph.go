@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"gantry"
 	"gantry/internal/pack"
 	"gantry/internal/revlog"
 )
@@ -20,8 +21,12 @@ type GraphOptions struct {
 	Identity      func(Author) Identity // what commits of an author carry
 	DefaultBranch string                // name of the branch that Mercurial calls default
 	Trailers      bool                  // messages end in what else a changeset says of itself
+	Submodules    bool                  // subrepositories become submodules, those of Git at once, others when Submodule knows them
 	Commit        func(Commit) error    // told of every changeset in the order of reading; nil for none
 	Progress      func(number int64)    // told of every record; nil for none
+
+	// Submodule tells what a changeset of another repository is in Git; nil when nobody knows.
+	Submodule func(source, revision string) (Submodule, bool)
 }
 
 // MapGraph turns a raw log of changesets into commits and refs, and writes the commits into the store. It is a pure
@@ -31,7 +36,7 @@ type GraphOptions struct {
 // that a commit says make the same one.
 func MapGraph(ctx context.Context, log *Log, store *pack.Store, opt GraphOptions) (*Mapping, error) {
 	g := &grapher{
-		store: store, opt: opt, branchOf: map[string]int32{}, signer: newSigner("", opt.Identity), byNode: map[revlog.Node]index{},
+		store: store, opt: opt, branchOf: map[string]int32{}, dress: newDresser(store, gantry.Dressing{}), signer: newSigner("", opt.Identity), byNode: map[revlog.Node]index{},
 		result: &Mapping{Extras: map[string]int64{}},
 	}
 	for _, n := range opt.Heads {
@@ -80,6 +85,7 @@ type grapher struct {
 	branchOf   map[string]int32
 	byNode     map[revlog.Node]index // heads and bookmarks
 	signer     signer
+	dress      dresser
 	large      []heldFile
 	result     *Mapping
 	buf        bytes.Buffer
@@ -174,8 +180,15 @@ func (g *grapher) write(r *Record, c *changeset) error {
 			parents = append(parents, g.changesets[p].id)
 		}
 	}
+	tree := r.Root.Tree
+	if g.opt.Submodules {
+		var err error
+		if tree, err = g.withSubmodules(tree); err != nil {
+			return err
+		}
+	}
 	by := signature{g.signer.identity(r), gitSeconds(r.Time, 0), r.Changeset.Zone}
-	id, err := g.store.Put(pack.Commit, encodeCommit(&g.buf, r.Root.Tree, parents, by, g.message(r)))
+	id, err := g.store.Put(pack.Commit, encodeCommit(&g.buf, tree, parents, by, g.message(r)))
 	if err != nil {
 		return err
 	}

@@ -473,3 +473,62 @@ func TestSubrepositories(t *testing.T) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
+
+// On request subrepositories are submodules where that can be: those of Git, and those of which it is told what they are.
+func TestSubmodules(t *testing.T) {
+	t.Parallel()
+	s := newStory(t)
+	commit := pack.ID{1, 2, 3}
+	s.tell("a", nil, func(r *Record) {
+		var tree []byte
+		for _, f := range []struct{ name, content string }{
+			{".hgsub", "lib = ../lib\nnone = ../none\nvendor/tool = [git]https://example.com/tool.git\nevil/../x = [git]https://example.com/x\nbad = [git]ext::sh -c x\nfile = [git]https://example.com/x\n"},
+			{".hgsubstate", fmt.Sprintf("%s lib\n%[1]s none\n%[2]s vendor/tool\n%[2]s evil/../x\n%[2]s bad\n%[2]s file\n", nodeOf("theirs"), commit)},
+			{"file", "in the way"},
+		} {
+			blob, err := s.store.Put(pack.Blob, []byte(f.content))
+			if err != nil {
+				t.Fatal(err)
+			}
+			tree = pack.AppendTreeEntry(tree, pack.ModeFile, f.name, blob)
+		}
+		var err error
+		if r.Root.Tree, err = s.store.Put(pack.Tree, tree); err != nil {
+			t.Fatal(err)
+		}
+	})
+	m, _ := s.mapping(nil, func(opt *GraphOptions) {
+		opt.Submodules = true
+		opt.Submodule = func(source, revision string) (Submodule, bool) {
+			return Submodule{"https://example.com/lib.git", pack.ID{9}}, source == "../lib" && revision == nodeOf("theirs").String()
+		}
+	})
+	root := m.Tips[0].Node
+	links := map[string]pack.ID{}
+	for _, path := range []string{"lib", "none", "vendor/tool", "bad"} {
+		if e, err := Walk(s.store, root, path); err != nil {
+			t.Error(err)
+		} else if e.Mode == pack.ModeGitlink {
+			links[path] = e.ID
+		}
+	}
+	if diff := cmp.Diff(map[string]pack.ID{"lib": {9}, "vendor/tool": commit}, links); diff != "" {
+		t.Error(diff)
+	}
+	file, err := Walk(s.store, root, ".gitmodules")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, modules, err := s.store.Get(file.ID)
+	want := "[submodule \"lib\"]\n\tpath = \"lib\"\n\turl = \"https://example.com/lib.git\"\n[submodule \"vendor/tool\"]\n\tpath = \"vendor/tool\"\n\turl = \"https://example.com/tool.git\"\n"
+	if err != nil || string(modules) != want {
+		t.Errorf("%v\n%s\nwant\n%s", err, modules, want)
+	}
+	became := map[string]bool{}
+	for _, sub := range m.Subrepositories {
+		became[sub.Path] = sub.Submodule
+	}
+	if diff := cmp.Diff(map[string]bool{"lib": true, "none": false, "vendor/tool": true, "evil/../x": false, "bad": false, "file": false}, became); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -3,6 +3,7 @@ package history
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -77,6 +78,70 @@ func parseSubrepos(sub, state []byte) []subrepo {
 	return list
 }
 
+// withSubmodules adds submodules to the tree of a changeset. Those subrepositories become some of which it is known what
+// they are in Git.
+func (g *grapher) withSubmodules(tree pack.ID) (pack.ID, error) {
+	found, err := g.subrepos(tree)
+	if err != nil {
+		return pack.Zero, err
+	}
+	var lines strings.Builder
+	dressed := tree
+	for _, s := range found {
+		module, ok := g.submodule(s)
+		if !ok {
+			continue
+		}
+		linked, ok, err := g.dress.link(dressed, s.path, module.Commit)
+		if err != nil {
+			return pack.Zero, err
+		}
+		if ok {
+			dressed = linked
+			lines.WriteString(module.section(s.path))
+		}
+	}
+	if lines.Len() == 0 {
+		return tree, nil
+	}
+	data, err := Load(g.store, dressed)
+	if err != nil {
+		return pack.Zero, err
+	}
+	edits := edits{}
+	if err := g.dress.prepend(edits, data, modulesFile, lines.String()); err != nil {
+		return pack.Zero, err
+	}
+	if len(edits) == 0 { // the file cannot be written, and without it the links are broken
+		return tree, nil
+	}
+	return g.dress.apply(edits, dressed, data)
+}
+
+// Submodule is what a subrepository is in Git.
+type Submodule struct {
+	URL    string
+	Commit pack.ID
+}
+
+func (m Submodule) section(path string) string {
+	return fmt.Sprintf("[submodule %q]\n\tpath = %[1]q\n\turl = %q\n", path, m.URL)
+}
+
+// submodule finds out what a subrepository is in Git. One of Git is what it is, and others are what somebody says.
+func (g *grapher) submodule(s subrepo) (Submodule, bool) {
+	var module Submodule
+	ok := false
+	if s.kind == "git" {
+		commit, err := pack.ParseID(s.revision)
+		module, ok = Submodule{s.source, commit}, err == nil
+	} else if g.opt.Submodule != nil {
+		module, ok = g.opt.Submodule(s.source, s.revision)
+	}
+	ok = ok && isModulePath(s.path) && strings.Contains(module.URL, ":") && areHarmlessModules([]byte(module.section(s.path)))
+	return module, ok
+}
+
 // listSubrepos lists those of all branches, each by the first that has it.
 func (f *graphRefs) listSubrepos() error {
 	type place struct{ path, source string }
@@ -95,8 +160,12 @@ func (f *graphRefs) listSubrepos() error {
 				continue
 			}
 			known[at] = true
+			there, err := Walk(f.store, tip.Node, s.path)
+			if err != nil {
+				return err
+			}
 			f.result.Subrepositories = append(f.result.Subrepositories, Subrepository{
-				Ref: tip.Ref, Path: s.path, Kind: s.kind, Source: s.source, Revision: s.revision,
+				Ref: tip.Ref, Path: s.path, Kind: s.kind, Source: s.source, Revision: s.revision, Submodule: there.Mode == pack.ModeGitlink,
 			})
 		}
 	}

@@ -22,8 +22,8 @@ type Origin struct {
 	VCS         gantry.VCS
 	Address     origin.Address
 	Credentials origin.Credentials
-	File        string    // a Subversion dump or a Git bundle; then Address and Credentials are not used
-	Stream      io.Reader // a Subversion dump that is read once, from standard input; then nothing else is used
+	File        string    // a Subversion dump, a Mercurial or a Git bundle; then Address and Credentials are not used
+	Stream      io.Reader // a Subversion dump or a Mercurial bundle that is read once, from standard input; then nothing else is used
 }
 
 // Options of a lift.
@@ -53,7 +53,10 @@ type MapOptions struct {
 	Authors       map[Author]history.Identity // those that are not in it keep what the origin says
 	Root          string                      // the chosen one of Projects, "" for everything
 	DefaultBranch string
-	Shape         gantry.Shape // of a path-based origin; Git's needs none
+	Shape         gantry.Shape // those fields that Suits accepts for the origin
+
+	// Submodule tells what a changeset of another Mercurial repository is in Git; nil when nobody knows.
+	Submodule func(source, revision string) (history.Submodule, bool)
 
 	// Commit is told of every commit: its id, the path or name of its branch at the origin, and the revision there. May
 	// be nil.
