@@ -203,7 +203,7 @@ func partKinds(name string) (partKind, bool) {
 	pass := func(*part) error { return nil }
 	switch name {
 	case "changegroup":
-		return partKind{[]string{"version", "nbchanges", "treemanifest", "targetphase"}, (*part).changegroup}, true
+		return partKind{[]string{"version", "nbchanges", "treemanifest", "targetphase", "exp-sidedata", "exp-wanted-sidedata"}, (*part).changegroup}, true
 	case "stream2":
 		return partKind{[]string{"requirements", "filecount", "bytecount"}, (*part).stream2}, true
 	case "listkeys":

@@ -1,10 +1,17 @@
 package hg
 
 import (
+	"bytes"
+	"errors"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"gantry"
+	"gantry/internal/revlog"
 )
 
 func openBundleFile(t testing.TB, name string) *Bundle {
@@ -68,5 +75,93 @@ func TestTreeManifests(t *testing.T) {
 	}
 	if len(m.texts["/new/"]) == 0 {
 		t.Error("no manifests of directories came")
+	}
+}
+
+// A changegroup of version 4 tells more of changesets, which is passed over; a stream of such a repository is refused.
+func TestSideData(t *testing.T) {
+	t.Parallel()
+	r := newStandardRepo(t, "experimental.changegroup4=yes", "format.exp-use-copies-side-data-changeset=yes")
+	m := pull(t, ReadBundle(strings.NewReader(r.getBundle(t, "changegroup%3D04")), "answer", t.TempDir()))
+	judge(t, r, m)
+	_, err := ReadBundle(strings.NewReader(r.getBundle(t, "stream%3Dv2", "stream", "1")), "answer", t.TempDir()).Pull(t.Context(), nil, newModel())
+	if !errors.As(err, new(unsupported)) {
+		t.Errorf("the stream is %v", err)
+	}
+}
+
+// A text that was taken away is flagged as such in every way.
+func TestCensored(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	r.commit(t, "1", map[string]string{"a": "fine\n"})
+	r.commit(t, "2", map[string]string{"a": "fine\nsecret\n"})
+	r.commit(t, "3", map[string]string{"a": "fine\nagain\n"})
+	r.run(t, "censor", "-r", "1", "-t", "why", "a")
+	for _, spec := range []string{"none-v2", "none-v2;stream=v2"} {
+		m := pull(t, openBundleFile(t, r.bundle(t, spec, "--all")))
+		censored := 0
+		for node, text := range m.texts["a"] {
+			if header, content := revlog.SplitMetadata(text); string(revlog.Metadata(header, revlog.CensoredKey)) == "why" && len(content) == 0 {
+				censored++
+				flagged := node.String() + " "
+				if !slices.ContainsFunc(m.order, func(s string) bool { return strings.Contains(s, flagged) && strings.HasSuffix(s, " 32768") }) {
+					t.Errorf("%s: %s is not flagged", spec, node)
+				}
+			}
+		}
+		if censored != 1 {
+			t.Errorf("%s: %d tombstones", spec, censored)
+		}
+	}
+}
+
+// A pointer to a large file is flagged as one.
+func TestExternal(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, "extensions.lfs=", "lfs.track=size('>1KB')", "lfs.url=null://")
+	r.commit(t, "1", map[string]string{"large": noise(1, 2000), "small": "small\n"})
+	for _, spec := range []string{"none-v2;cg.version=03", "none-v2;stream=v2;cg.version=03"} {
+		m := pull(t, openBundleFile(t, r.bundle(t, spec, "--all")))
+		if len(m.texts["large"]) != 1 || len(m.texts["small"]) != 1 {
+			t.Fatalf("%s: %v came", spec, m.order)
+		}
+		for _, text := range m.texts["large"] {
+			if !strings.HasPrefix(string(text), "version https://git-lfs") {
+				t.Errorf("%s: the text is %q", spec, text)
+			}
+		}
+	}
+}
+
+// A bundle that builds on something else is of use only where that is.
+func TestIncrementalBundle(t *testing.T) {
+	t.Parallel()
+	r := newStandardRepo(t)
+	name := r.bundle(t, "gzip-v2", "--base", "2")
+	_, err := openBundleFile(t, name).Pull(t.Context(), nil, newModel())
+	if err == nil || !strings.Contains(err.Error(), "make one that has everything") {
+		t.Errorf("without what it builds on: %v", err)
+	}
+	m := pull(t, openBundleFile(t, r.bundle(t, "none-v1", "--base", "null", "-r", "2")))
+	known := m.heads.Heads
+	if m.heads, err = openBundleFile(t, name).Pull(t.Context(), known, m); err != nil {
+		t.Fatal(err)
+	}
+	judge(t, r, m)
+}
+
+// A stream can be read once, and says so.
+func TestReadBundle(t *testing.T) {
+	t.Parallel()
+	r := newStandardRepo(t)
+	data, err := os.ReadFile(r.bundle(t, "zstd-v2", "--all"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := ReadBundle(bytes.NewReader(data), "upload", t.TempDir())
+	judge(t, r, pull(t, b))
+	if _, err := b.Pull(t.Context(), nil, newModel()); gantry.KindOf(err) != gantry.Conflict {
+		t.Errorf("read twice: %v", err)
 	}
 }

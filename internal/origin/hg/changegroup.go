@@ -2,6 +2,7 @@ package hg
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -96,6 +97,9 @@ func (c *changegroup) group(send func(*revlog.Revision) error) error {
 			r.Flags, chunk = revlog.Flags(binary.BigEndian.Uint16(chunk)), chunk[2:]
 		}
 		r.Patch = chunk
+		if c.version < 3 && isTombstone(chunk) {
+			r.Flags = revlog.Censored
+		}
 		if err := checkRevision(r); err != nil {
 			return err
 		}
@@ -108,6 +112,13 @@ func (c *changegroup) group(send func(*revlog.Revision) error) error {
 			}
 		}
 	}
+}
+
+// isTombstone reports whether a patch puts a tombstone in the place of a text. Where there are no flags, this alone tells
+// of it: such a patch replaces all of its base.
+func isTombstone(patch []byte) bool {
+	const header = 12 // of a hunk
+	return len(patch) > header && bytes.HasPrefix(patch[header:], []byte("\x01\n"+revlog.CensoredKey+":"))
 }
 
 // knownFlags are those that a revision may have.

@@ -2,6 +2,7 @@ package hg
 
 import (
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -14,9 +15,10 @@ import (
 
 // repo is a repository that hg itself made.
 type repo struct {
-	dir    string
-	config []string
-	date   int
+	dir   string
+	rc    string // name of its configuration
+	date  int
+	stdin string
 }
 
 // newRepo makes an empty repository. Config is of the form section.name=value.
@@ -25,7 +27,16 @@ func newRepo(t testing.TB, config ...string) *repo {
 	if _, err := exec.LookPath("hg"); err != nil {
 		t.Fatal("these tests need hg: install mercurial")
 	}
-	r := &repo{dir: filepath.Join(t.TempDir(), "repo"), config: config}
+	dir := t.TempDir()
+	r := &repo{dir: filepath.Join(dir, "repo"), rc: filepath.Join(dir, "hgrc")}
+	var rc strings.Builder
+	for _, c := range append([]string{"ui.username=alice <alice@example.org>", "ui.merge=:other", "extensions.censor="}, config...) {
+		section, rest, _ := strings.Cut(c, ".")
+		fmt.Fprintf(&rc, "[%s]\n%s\n", section, rest)
+	}
+	if err := os.WriteFile(r.rc, []byte(rc.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	r.run(t, "init", r.dir)
 	return r
 }
@@ -33,15 +44,12 @@ func newRepo(t testing.TB, config ...string) *repo {
 // run runs hg in the repository.
 func (r *repo) run(t testing.TB, args ...string) string {
 	t.Helper()
-	all := []string{"-y", "--config", "ui.username=alice <alice@example.org>", "--config", "ui.merge=:other", "--config", "extensions.strip=", "--config", "extensions.censor="}
-	for _, c := range r.config {
-		all = append(all, "--config", c)
-	}
-	cmd := exec.Command("hg", append(all, args...)...)
-	cmd.Env = append(os.Environ(), "HGPLAIN=1", "HGRCPATH=", "HGENCODING=UTF-8")
+	cmd := exec.Command("hg", args...)
+	cmd.Env = append(os.Environ(), "HGPLAIN=1", "HGRCPATH="+r.rc, "HGENCODING=UTF-8")
 	if _, err := os.Stat(r.dir); err == nil {
 		cmd.Dir = r.dir
 	}
+	cmd.Stdin = strings.NewReader(r.stdin)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
@@ -77,6 +85,19 @@ func (r *repo) bundle(t testing.TB, spec string, args ...string) string {
 	}
 	r.run(t, append([]string{"bundle", "-q", "-t", spec, name}, args...)...)
 	return name
+}
+
+// getBundle asks hg serve for all that it has, in the form that a capability of bundles names.
+func (r *repo) getBundle(t testing.TB, capability string, arguments ...string) string {
+	t.Helper()
+	heads := strings.TrimSpace(r.run(t, "log", "-r", "head() and not secret()", "-T", "{node} "))
+	arguments = append(arguments, "heads", heads, "bundlecaps", "HG20,bundle2=HG20%0A"+capability)
+	r.stdin = fmt.Sprintf("getbundle\n* %d\n", len(arguments)/2)
+	for i := 0; i < len(arguments); i += 2 {
+		r.stdin += fmt.Sprintf("%s %d\n%s", arguments[i], len(arguments[i+1]), arguments[i+1])
+	}
+	defer func() { r.stdin = "" }()
+	return r.run(t, "-R", r.dir, "serve", "--stdio")
 }
 
 // noise is text that compression does not make much smaller.
