@@ -340,13 +340,15 @@ func TestGraphTags(t *testing.T) {
 			tell: func(s *story) {
 				s.tell("a", nil)
 				s.tell("b", []string{"a"}, s.file(".hgtags", line("a", "v1")+line("a", "moved")+line("b", "moved")+line("a", "gone")+null("gone")+
-					line("a", "with space ")+line("a", "tip")+line("nothing", "unknown")+"no tag\n"))
+					line("a", "with space ")+line("a", "tip")+line("nothing", "unknown")+"no tag\n"+line("a", "short")+"abcd short\r"+strings.ToUpper(nodeOf("a").String())+" upper\r\n"+line("a", "")))
 			},
-			want: "refs/tags/moved b\nrefs/tags/v1 a\nrefs/tags/with_space a\n",
+			want: "refs/tags/_ a\nrefs/tags/moved b\nrefs/tags/upper a\nrefs/tags/v1 a\nrefs/tags/with_space a\n",
 			left: []Rename{
 				{Path: "tag with space", Ref: "refs/tags/with_space"},
 				{Path: "tag tip", Reason: "Mercurial itself calls the newest changeset so, and has no tag of the name"},
 				{Path: "tag unknown", Reason: "the origin does not show the changeset that it names, " + nodeOf("nothing").String()},
+				{Path: "tag short", Reason: "what it names is no changeset"},
+				{Path: "tag ", Ref: "refs/tags/_"},
 			},
 		},
 		{

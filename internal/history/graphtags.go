@@ -34,6 +34,8 @@ func (f *graphRefs) tags(tops []index) error {
 		case t.node.IsNull(): // taken back
 		case t.name == "tip":
 			f.leaveOut("tag", t.name, "Mercurial itself calls the newest changeset so, and has no tag of the name")
+		case t.node == revlog.Nowhere:
+			f.leaveOut("tag", t.name, "what it names is no changeset")
 		case i == none:
 			f.leaveOut("tag", t.name, "the origin does not show the changeset that it names, "+t.node.String())
 		default:

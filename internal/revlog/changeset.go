@@ -115,8 +115,8 @@ func (c *Changeset) parseDate(line []byte) error {
 	return err
 }
 
-// maxSeconds keeps dates where time.Time does not overflow.
-const maxSeconds = 1 << 55
+// maxSeconds keeps dates where their microseconds fit into 64 bits.
+const maxSeconds = 1 << 43
 
 func parseExtras(text []byte) (extras []Extra, err error) {
 	for item := range bytes.SplitSeq(text, []byte{0}) {

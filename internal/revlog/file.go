@@ -2,6 +2,7 @@ package revlog
 
 import (
 	"bytes"
+	"encoding/hex"
 	"iter"
 )
 
@@ -38,24 +39,36 @@ func Metadata(header []byte, key string) []byte {
 	return nil
 }
 
-// Tag is one line of .hgtags: the name stands for the node from here on, or for nothing when that is Null.
+// Tag is one line of .hgtags: the name stands for the node from here on, or for nothing when that is Null or Nowhere.
 type Tag struct {
 	Node Node
 	Name []byte
 }
 
+// Nowhere is in the place of what reads like a node and cannot be one. Mercurial keeps it for the working directory, so that
+// no changeset has it.
+var Nowhere = Node(bytes.Repeat([]byte{0xff}, len(Null)))
+
 // Tags yields the tags of the content of a .hgtags file in its order, the later of equal names being the one that counts.
 // Lines that say nothing are passed over, as Mercurial does.
 func Tags(content []byte) iter.Seq[Tag] {
 	return func(yield func(Tag) bool) {
-		for line := range bytes.Lines(content) {
+		for len(content) > 0 {
+			line := content
+			if end := bytes.IndexAny(content, "\r\n"); end >= 0 {
+				line, content = content[:end], content[end+1:]
+			} else {
+				content = nil
+			}
 			digits, name, found := bytes.Cut(line, []byte(" "))
-			node, err := ParseNode(digits)
-			name = bytes.TrimSpace(name)
-			if !found || err != nil || len(name) == 0 {
+			if _, err := hex.Decode(make([]byte, len(digits)/2), digits); !found || err != nil {
 				continue
 			}
-			if !yield(Tag{node, name}) {
+			node, err := ParseNode(digits)
+			if err != nil {
+				node = Nowhere
+			}
+			if !yield(Tag{node, bytes.Trim(name, " \t\v\f")}) {
 				return
 			}
 		}
