@@ -2,7 +2,6 @@
 package corpus
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,70 +10,55 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-
-	"gantry/bench/synth"
-	"gantry/bench/synth/svndump"
+	"syscall"
 )
 
-// version is to grow whenever synth or svndump tell the same parameters differently.
-const version = 2
-
-// Subversion is an invented project in a Subversion repository.
-type Subversion struct {
-	Repo  string // the repository's directory
-	Facts *svndump.Facts
-}
-
-// BuildSubversion returns the repository of p, which it makes below dir when it is not there yet.
-func BuildSubversion(ctx context.Context, dir string, p synth.Params) (*Subversion, error) {
+// keep returns the directory of a name below dir, and the facts that are known of what is in it. When it is not there yet,
+// build makes it, whole or not at all.
+func keep[F any](dir, name string, build func(dir string) (*F, error)) (string, *F, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
-	final := filepath.Join(dir, fmt.Sprintf("svn-%d-%d-v%d", p.Revisions, p.Seed, version))
-	if c, err := openSubversion(final); !errors.Is(err, fs.ErrNotExist) {
-		return c, err
+	final := filepath.Join(dir, name)
+	if facts, err := readFacts[F](final); !errors.Is(err, fs.ErrNotExist) {
+		return final, facts, err
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	half, err := os.MkdirTemp(dir, "new-")
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	defer os.RemoveAll(half)
-	facts, err := load(ctx, filepath.Join(half, "repo"), p)
+	facts, err := build(half)
 	if err != nil {
-		return nil, fmt.Errorf("corpus: %w", err)
+		return "", nil, fmt.Errorf("corpus: %w", err)
 	}
 	data, err := json.MarshalIndent(facts, "", "\t")
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
-	if err := os.WriteFile(filepath.Join(half, "facts.json"), data, 0o644); err != nil {
-		return nil, err
+	if err := os.WriteFile(filepath.Join(half, factsName), data, 0o644); err != nil {
+		return "", nil, err
 	}
-	if err := os.Rename(half, final); err != nil {
-		return nil, err
-	}
-	return openSubversion(final)
+	return final, facts, os.Rename(half, final)
 }
 
-func openSubversion(dir string) (*Subversion, error) {
-	data, err := os.ReadFile(filepath.Join(dir, "facts.json"))
+const factsName = "facts.json"
+
+func readFacts[F any](dir string) (*F, error) {
+	data, err := os.ReadFile(filepath.Join(dir, factsName))
 	if err != nil {
 		return nil, err
 	}
-	c := &Subversion{Repo: filepath.Join(dir, "repo")}
-	return c, json.Unmarshal(data, &c.Facts)
+	facts := new(F)
+	return facts, json.Unmarshal(data, facts)
 }
 
-// load pipes the history into svnadmin.
-func load(ctx context.Context, repo string, p synth.Params) (*svndump.Facts, error) {
-	if out, err := exec.CommandContext(ctx, "svnadmin", "create", repo).CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("svnadmin create: %w\n%s", err, out)
-	}
-	cmd := exec.CommandContext(ctx, "svnadmin", "load", "--quiet", "--no-flush-to-disk", "-M", "256", repo)
+// pipe runs a command that reads what write writes.
+func pipe[F any](cmd *exec.Cmd, write func(io.Writer) (*F, error)) (*F, error) {
 	cmd.Stderr = os.Stderr
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -83,14 +67,13 @@ func load(ctx context.Context, repo string, p synth.Params) (*svndump.Facts, err
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	uuid := fmt.Sprintf("67616e74-7279-4000-8000-%012x", p.Seed&0xffffffffffff)
-	facts, writeErr := svndump.Write(stdin, uuid, synth.Revisions(p))
-	if errors.Is(writeErr, io.ErrClosedPipe) {
-		writeErr = nil // svnadmin has left: its own error tells why
+	facts, writeErr := write(stdin)
+	if errors.Is(writeErr, io.ErrClosedPipe) || errors.Is(writeErr, syscall.EPIPE) {
+		writeErr = nil // the command has left: its own error tells why
 	}
 	stdin.Close()
 	if err := cmd.Wait(); err != nil {
-		return nil, fmt.Errorf("svnadmin load: %w", err)
+		return nil, fmt.Errorf("%s: %w", cmd, err)
 	}
 	return facts, writeErr
 }

@@ -32,6 +32,11 @@ type block struct {
 
 // AppendTo appends the content to dst.
 func (f *File) AppendTo(dst []byte) []byte {
+	var size int
+	for _, b := range f.blocks {
+		size += len(b.text)
+	}
+	dst = slices.Grow(dst, size)
 	for _, b := range f.blocks {
 		dst = append(dst, b.text...)
 	}
