@@ -65,5 +65,6 @@ func (c *capabilities) streams() bool {
 	return (c.has("stream") || c.has("streamreqs")) && lists(c.bundle2["stream"], "v2")
 }
 
-// spoken is what Gantry itself says that it can do, where it asks for a bundle.
-var spoken = "HG20,bundle2=" + url.PathEscape("HG20\nchangegroup=01,02,03,04\nphases=heads\nstream=v2")
+// spoken is what Gantry itself says that it can do, where it asks for a bundle. Who does not know markers of obsolescence is
+// refused a stream by a server that has some.
+var spoken = "HG20,bundle2=" + url.PathEscape("HG20\nchangegroup=01,02,03,04\nobsmarkers=V0,V1\nphases=heads\nstream=v2")
