@@ -74,20 +74,30 @@ func Run(ctx context.Context, opt Options, command string) (_ *Program, err erro
 func (p *Program) Read(b []byte) (int, error) {
 	defer p.limit(p.readBy)()
 	n, err := p.out.Read(b)
-	if err == nil || p.Greeted || p.expired.Load() {
-		return n, p.fault(err)
-	}
-	var exit *ssh.ExitError
-	if waitErr := p.session.Wait(); errors.As(waitErr, &exit) {
-		return n, &NotRunning{p.command, cmp.Or(p.Said(), fmt.Sprintf("it ended with status %d", exit.ExitStatus()))}
-	}
-	return n, err
+	return n, p.fault(err)
 }
 
+// Write is Read's counterpart, with the same errors.
 func (p *Program) Write(b []byte) (int, error) {
 	defer p.limit(p.writeBy)()
 	n, err := p.in.Write(b)
 	return n, p.fault(err)
+}
+
+func (p *Program) fault(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case p.expired.Load():
+		return os.ErrDeadlineExceeded
+	case p.Greeted:
+		return err
+	}
+	var exit *ssh.ExitError
+	if waitErr := p.session.Wait(); errors.As(waitErr, &exit) {
+		return &NotRunning{p.command, cmp.Or(p.Said(), fmt.Sprintf("it ended with status %d", exit.ExitStatus()))}
+	}
+	return err
 }
 
 // Said is the beginning of what the program says of its trouble.
@@ -100,13 +110,6 @@ func (p *Program) limit(at time.Time) func() bool {
 		p.client.Close()
 	})
 	return timer.Stop
-}
-
-func (p *Program) fault(err error) error {
-	if err != nil && p.expired.Load() {
-		return os.ErrDeadlineExceeded
-	}
-	return err
 }
 
 // SetReadDeadline is that of a net.Conn; reading needs one.

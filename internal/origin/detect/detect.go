@@ -18,6 +18,7 @@ import (
 	"gantry/internal/egress"
 	"gantry/internal/origin"
 	"gantry/internal/origin/git"
+	"gantry/internal/origin/hg"
 	"gantry/internal/origin/svn"
 )
 
@@ -95,7 +96,7 @@ var probes = map[string][]probe{
 	"http":    httpProbes,
 	"https":   httpProbes,
 	"git":     {{gantry.Git, askGit}},
-	"ssh":     {{gantry.Git, askGit}},
+	"ssh":     {{gantry.Git, askGit}, {gantry.Mercurial, readMercurial}},
 	"svn":     {{gantry.Subversion, askSVN}},
 	"svn+ssh": {{gantry.Subversion, askSVN}},
 }
@@ -210,6 +211,18 @@ func askSVN(ctx context.Context, opt Options) finding {
 	}
 	if dialErr != nil { // also of a host that does not exist, which is not "nothing"
 		return finding{answer: fault, err: err}
+	}
+	return fromError(opt.Address, err)
+}
+
+// readMercurial opens an address as its reader does.
+func readMercurial(ctx context.Context, opt Options) finding {
+	source, err := hg.Open(ctx, hg.Options{
+		Address: opt.Address, Credentials: opt.Credentials, HostKeys: opt.HostKeys, Agent: opt.Agent,
+		HTTP: opt.Egress.HTTPClient().Transport, Dial: opt.Egress.DialContext, Log: opt.Log,
+	})
+	if err == nil {
+		err = source.Close()
 	}
 	return fromError(opt.Address, err)
 }

@@ -86,14 +86,19 @@ func askDAV(ctx context.Context, opt Options) finding {
 	return finding{answer: no}
 }
 
-// askMercurial asks for the capabilities of a Mercurial server.
+// askMercurial asks for the capabilities of a Mercurial server, without credentials. Whoever wants some gets to speak with
+// the reader, which knows all ways to log in.
 func askMercurial(ctx context.Context, opt Options) finding {
+	stranger := opt
+	stranger.Credentials = origin.Credentials{}
 	target := opt.Address
 	target.Query = "cmd=capabilities"
-	response, _, err := fetch(ctx, opt, http.MethodGet, target.String(), "")
+	response, _, err := fetch(ctx, stranger, http.MethodGet, target.String(), "")
 	switch {
 	case err != nil:
 		return finding{answer: fault, err: err}
+	case refused(response) && !opt.Credentials.Empty():
+		return readMercurial(ctx, opt)
 	case refused(response):
 		return finding{answer: asks}
 	case strings.HasPrefix(response.Header.Get("Content-Type"), "application/mercurial-0."):

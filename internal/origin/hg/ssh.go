@@ -3,6 +3,7 @@ package hg
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,6 +26,8 @@ const (
 	maxNoise  = 1 << 20 // bytes of greetings by others, before Mercurial's own
 	maxSpoken = 256 << 10
 	sshBuffer = 256 << 10
+
+	usualUser = "hg" // whom hosts of many people's repositories let in
 )
 
 // sshPeer is a server that runs at the other end of an ssh connection.
@@ -41,9 +44,6 @@ func dialSSH(ctx context.Context, opt Options) (*sshPeer, error) {
 	command, err := serveCommand(opt.Address)
 	if err != nil {
 		return nil, err
-	}
-	if opt.Credentials.Username == "" {
-		return nil, fmt.Errorf("%w: a user name is needed to sign in by ssh", origin.ErrAuthRequired)
 	}
 	p := &sshPeer{opt: opt, command: command}
 	return p, p.connect(ctx)
@@ -77,7 +77,7 @@ var plainWord = regexp.MustCompile(`^[a-zA-Z0-9@%_+=:,./-]+$`)
 // connect starts the server. A host must show the same key every time.
 func (p *sshPeer) connect(ctx context.Context) error {
 	program, err := sshdial.Run(ctx, sshdial.Options{
-		Address: p.opt.Address.HostPort(), User: p.opt.Credentials.Username, Password: p.opt.Credentials.Password,
+		Address: p.opt.Address.HostPort(), User: cmp.Or(p.opt.Credentials.Username, usualUser), Password: p.opt.Credentials.Password,
 		HostKeys: p.opt.HostKeys, Agent: p.opt.Agent, Dial: p.opt.Dial,
 	}, p.command)
 	switch {
