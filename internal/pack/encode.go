@@ -1,7 +1,6 @@
 package pack
 
 import (
-	"bytes"
 	"crypto/sha1"
 	"fmt"
 	"hash"
@@ -100,7 +99,7 @@ func (e *Encoder) append(id ID, t Type, depth int, header, payload, full []byte)
 		return err
 	}
 	if c := e.store.cache; e.remembers && (t == Blob || t == Tree) && c.takes(int64(len(full))) {
-		c.add(id, t, bytes.Clone(full))
+		c.add(id, t, full)
 	}
 	return nil
 }

@@ -33,7 +33,7 @@ func (s *Store) text(g *segment, r record) ([]byte, error) {
 	}
 	data, err := s.rebuild(g, r)
 	if err == nil && s.cache.takes(int64(len(data))) {
-		s.cache.add(r.id(), r.typ(), data)
+		s.cache.adopt(r.id(), r.typ(), data)
 	}
 	return data, err
 }
