@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sort"
 	"strings"
 
 	"gantry/internal/delta"
@@ -18,7 +17,7 @@ type applier struct {
 	store *pack.Store
 	texts texts
 	fold  folder
-	roots []rootAt
+	roots roots
 	last  int64 // newest revision applied
 	large int64 // size in bytes above which a file is a large file
 
@@ -27,12 +26,6 @@ type applier struct {
 	record  history.Record // of the running revision
 	root    *dir
 	running Counts
-}
-
-// rootAt is the root from a revision on.
-type rootAt struct {
-	revision int64
-	node     history.Node
 }
 
 // Counts is what was read and how it was checked.
@@ -59,6 +52,7 @@ func newApplier(store *pack.Store, tempDir string, large int64) *applier {
 		store: store,
 		texts: texts{store: store, dir: tempDir, git: delta.NewBuilder(nil, 0)},
 		fold:  folder{store: store, delta: delta.NewBuilder(nil, 0)},
+		roots: newRoots(tempDir),
 		large: large,
 		known: map[history.LargeFile]bool{},
 
@@ -67,10 +61,7 @@ func newApplier(store *pack.Store, tempDir string, large int64) *applier {
 }
 
 // adopt takes in a record that was applied before.
-func (a *applier) adopt(r *history.Record) {
-	if root := a.rootAt(r.Number); root != r.Root || len(a.roots) == 0 {
-		a.roots = append(a.roots, rootAt{r.Number, r.Root})
-	}
+func (a *applier) adopt(r *history.Record) error {
 	for _, f := range r.Large {
 		a.known[f] = true
 	}
@@ -78,15 +69,7 @@ func (a *applier) adopt(r *history.Record) {
 		a.hidden.copies.Add(r)
 	}
 	a.last = r.Number
-}
-
-// rootAt returns the root as of a revision.
-func (a *applier) rootAt(revision int64) history.Node {
-	n := sort.Search(len(a.roots), func(i int) bool { return a.roots[i].revision > revision })
-	if n == 0 {
-		return history.EmptyNode
-	}
-	return a.roots[n-1].node
+	return a.roots.add(r.Number, r.Root)
 }
 
 // begin starts a revision. One that was begun and not ended is forgotten.
@@ -100,7 +83,7 @@ func (a *applier) begin(r *origin.Revision) error {
 	}
 	a.running = Counts{Revisions: 1}
 	var err error
-	a.root, err = openDir(a.store, "", a.rootAt(r.Number))
+	a.root, err = openDir(a.store, "", a.roots.newest)
 	return err
 }
 
@@ -113,8 +96,7 @@ func (a *applier) end() (*history.Record, error) {
 	a.fold.renamed = 0
 	a.record.Root = a.root.node
 	a.root.list(&a.record, a.root.action == origin.Add)
-	a.adopt(&a.record)
-	return &a.record, nil
+	return &a.record, a.adopt(&a.record)
 }
 
 // change applies one edit.
@@ -302,7 +284,10 @@ func (a *applier) source(c *origin.Change) (history.Entry, error) {
 	if c.CopyRev < 0 || c.CopyRev >= a.record.Number {
 		return history.Entry{}, corrupt("it is a copy from r%d", c.CopyRev)
 	}
-	root := a.rootAt(c.CopyRev)
+	root, err := a.roots.at(c.CopyRev)
+	if err != nil {
+		return history.Entry{}, err
+	}
 	e, err := history.Walk(a.store, root, c.CopyPath)
 	if c.CopyPath == "" && !c.Dir && err == nil {
 		e, err = a.rootFile(root)

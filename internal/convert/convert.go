@@ -114,7 +114,9 @@ func (c *Conversion) replayLog() error {
 		if err != nil {
 			return err
 		}
-		c.applier.adopt(r)
+		if err := c.applier.adopt(r); err != nil {
+			return err
+		}
 		c.authors.Add(r)
 		c.large = append(c.large, r.Large...)
 	}
@@ -156,7 +158,9 @@ func (c *Conversion) WritePack(ctx context.Context, w io.Writer, result *Result,
 }
 
 // Close releases the staging directory's files. What was read since the last checkpoint is lost.
-func (c *Conversion) Close() error { return errors.Join(c.store.Close(), c.log.Close()) }
+func (c *Conversion) Close() error {
+	return errors.Join(c.store.Close(), c.log.Close(), c.applier.roots.list.Close())
+}
 
 func (c *Conversion) report(p Progress) {
 	if c.opt.Progress != nil {

@@ -141,7 +141,11 @@ func (a *applier) isBelowRefused(p source) (bool, error) {
 
 // wasTold reports whether something was read.
 func (a *applier) wasTold(p source) (bool, error) {
-	e, err := history.Walk(a.store, a.rootAt(p.revision), p.path)
+	root, err := a.roots.at(p.revision)
+	if err != nil {
+		return false, err
+	}
+	e, err := history.Walk(a.store, root, p.path)
 	return e.Mode != 0, err
 }
 

@@ -210,11 +210,11 @@ func TestLinkAsGitmodules(t *testing.T) {
 	h := NewHistory(mapUUID)
 	h.Commit("a", "1", Put(".gitmodules", "link elsewhere").With("svn:special", "*"), Put("link", "link elsewhere").With("svn:special", "*"))
 	c := convertDump(t, h.Bytes())
-	e, err := history.Walk(c.store, c.applier.rootAt(1), ".gitmodules")
+	e, err := history.Walk(c.store, c.applier.roots.newest, ".gitmodules")
 	if err != nil || e.Mode != 0o100644 {
 		t.Errorf("mode is %o (%v)", e.Mode, err)
 	}
-	if e, err = history.Walk(c.store, c.applier.rootAt(1), "link"); err != nil || e.Mode != 0o120000 {
+	if e, err = history.Walk(c.store, c.applier.roots.newest, "link"); err != nil || e.Mode != 0o120000 {
 		t.Errorf("mode of the link is %o (%v)", e.Mode, err)
 	}
 }

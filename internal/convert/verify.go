@@ -40,7 +40,7 @@ type place struct {
 // told of was hidden when it came, or lost.
 func (c *Conversion) verify(ctx context.Context, src origin.Lister) error {
 	v := &verifier{applier: c.applier, head: c.state.Head, seen: map[version]bool{}}
-	next := []place{{"", c.applier.rootAt(c.state.Head)}}
+	next := []place{{"", c.applier.roots.newest}}
 	for len(next) > 0 {
 		now := next[:min(len(next), listsAtOnce)]
 		next = slices.Clone(next[len(now):])
