@@ -39,6 +39,7 @@ soak:
 
 bench:
 	go run ./bench/convert
+	go run ./bench/mercurial
 	go test -run '^$$' -bench . ./bench/load
 
 # Every fuzz target, one after the other; a plain test run already tries their seeds.

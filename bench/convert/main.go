@@ -5,17 +5,16 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"regexp"
 	"time"
 
+	"gantry/bench/contest"
 	"gantry/bench/corpus"
 	"gantry/bench/synth"
 	"gantry/internal/gantrytest/svnjudge"
@@ -74,9 +73,8 @@ func run(ctx context.Context, opt options) error {
 	}
 	defer os.RemoveAll(work)
 	if opt.gantry == "" {
-		opt.gantry = filepath.Join(work, "gantry")
-		if text, err := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", opt.gantry, "gantry/cmd/gantry").CombinedOutput(); err != nil {
-			return fmt.Errorf("building gantry: %w\n%s", err, text)
+		if opt.gantry, err = contest.BuildGantry(ctx, work); err != nil {
+			return err
 		}
 	}
 	served := filepath.Join(work, "served")
@@ -89,25 +87,23 @@ func run(ctx context.Context, opt options) error {
 	if f.svn, err = startSVNServe(ctx, served); err != nil {
 		return err
 	}
-	defer f.svn.stop()
+	defer f.svn.Stop()
 	if f.apache, err = startApache(ctx, served, work); err != nil {
 		return err
 	}
-	defer f.apache.stop()
-	away, err := newDistance(f.apache.base.Host, opt.roundTrip)
+	defer f.apache.Stop()
+	away, err := newDistance(f.apache.Host(), opt.roundTrip)
 	if err != nil {
 		return err
 	}
 	defer away.close()
 	f.far = away.address()
 
-	report := &Report{Project: *project.Facts}
-	failed := f.runAll(ctx, report, only, filepath.Join(out, "convert.json"))
-	if len(report.Rows) == 0 {
-		return errors.Join(failed, errors.New("nothing was measured"))
-	}
-	report.print(os.Stdout)
-	if _, ran := report.row(overSVN); !ran || !opt.verify {
+	arena := &contest.Arena{Dir: work, Only: only, File: filepath.Join(out, "convert.json"), Report: contest.Report{Project: project.Facts}}
+	failed := f.runAll(ctx, arena)
+	arena.Print(os.Stdout)
+	arena.PrintGoals(os.Stdout, goals)
+	if _, ran := arena.Row(overSVN); !ran || !opt.verify {
 		return failed
 	}
 	return errors.Join(failed, f.verify(ctx))
@@ -131,32 +127,15 @@ func link(dir string, repos map[string]string) error {
 	return nil
 }
 
-// runAll measures one after the other, and saves the report after each. One that fails does not keep the others from running.
-func (f *field) runAll(ctx context.Context, report *Report, only *regexp.Regexp, file string) error {
-	var failed []error
-	measured := func(name, input string, run func() (Row, error)) {
-		if !only.MatchString(name+" "+input) || ctx.Err() != nil {
-			return
-		}
-		fmt.Fprintf(os.Stderr, "%s, %s ...\n", name, input)
-		row, err := run()
-		if err == nil {
-			report.Rows = append(report.Rows, row)
-			err = report.save(file)
-		}
-		if err != nil {
-			failed = append(failed, err)
-		}
-	}
+// runAll measures one after the other.
+func (f *field) runAll(ctx context.Context, arena *contest.Arena) error {
 	for _, c := range f.contestants() {
-		if program, missing := c.missing(); missing {
-			fmt.Fprintf(os.Stderr, "%s: %s is not installed\n", c.name, program)
-			continue
-		}
-		measured(c.name, c.input, func() (Row, error) { return c.run(ctx, f.work) })
+		arena.Run(ctx, c)
 	}
-	measured(remapName, byStaging, func() (Row, error) { return remap(ctx, f.svn.url("project"), f.work, f.revisions) })
-	return errors.Join(append(failed, ctx.Err())...)
+	arena.Measure(ctx, contest.Entry(remapName, byStaging), func() (contest.Row, error) {
+		return remap(ctx, f.svn.URL("project"), f.work, f.revisions)
+	})
+	return arena.Err()
 }
 
 // verify has libsvn check the commits that gantry made over svn://.
@@ -172,12 +151,4 @@ func (f *field) verify(ctx context.Context) error {
 	}
 	fmt.Printf("\nverified: the trees of all %d commits are those that libsvn has, and none is missing\n", commits)
 	return nil
-}
-
-func (r *Report) save(path string) error {
-	data, err := json.MarshalIndent(r, "", "\t")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(path, data, 0o644)
 }

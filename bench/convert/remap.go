@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"gantry/bench/contest"
 	"gantry/bench/measure"
 	"gantry/internal/convert"
 	"gantry/internal/history"
@@ -21,28 +22,28 @@ const (
 
 // remap measures what it takes to map a conversion again after one of its authors has another identity: the median of
 // some times, in this process.
-func remap(ctx context.Context, address, work string, revisions int) (Row, error) {
+func remap(ctx context.Context, address, work string, revisions int) (contest.Row, error) {
 	u, err := url.Parse(address)
 	if err != nil {
-		return Row{}, err
+		return contest.Row{}, err
 	}
 	src, err := svn.Open(ctx, svn.Options{URL: u, Dial: (&net.Dialer{}).DialContext, TempDir: work})
 	if err != nil {
-		return Row{}, err
+		return contest.Row{}, err
 	}
 	defer src.Close()
 	dir := filepath.Join(work, "staging")
 	c, err := convert.Open(ctx, convert.Options{Dir: dir, Writer: "bench", Journal: convert.OpenFileJournal(filepath.Join(work, "journal"))})
 	if err != nil {
-		return Row{}, err
+		return contest.Row{}, err
 	}
 	defer c.Close()
 	if err := c.Read(ctx, src); err != nil {
-		return Row{}, err
+		return contest.Row{}, err
 	}
-	row := Row{Name: remapName, Input: byStaging, Revisions: revisions}
+	row := contest.Row{Name: remapName, Input: byStaging, Revisions: revisions}
 	if _, err := c.Map(ctx, convert.MapOptions{}); err != nil {
-		return Row{}, err
+		return contest.Row{}, err
 	}
 	var times []time.Duration
 	for _, author := range c.Authors()[:3] {
@@ -53,7 +54,7 @@ func remap(ctx context.Context, address, work string, revisions int) (Row, error
 			},
 		})
 		if err != nil {
-			return Row{}, err
+			return contest.Row{}, err
 		}
 		times = append(times, time.Since(begin))
 		row.Commits = int(result.Commits)

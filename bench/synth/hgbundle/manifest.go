@@ -12,7 +12,7 @@ func manifest(was, now []entry) (text, patch []byte) {
 			if i < len(was) && j < len(now) && was[i] == now[j] {
 				break
 			}
-			order := 0 // which of the two comes first, or both
+			var order int // which of the two comes first, or both
 			switch {
 			case i == len(was):
 				order = 1

@@ -25,6 +25,11 @@ type Facts struct {
 	Picks     []Merge `json:"picks"` // only revision At was taken
 }
 
+func (f *Facts) String() string {
+	return fmt.Sprintf("%d revisions, %d branches, %d tags, %d merges, %d MB of text",
+		f.Revisions, f.Branches, f.Tags, len(f.Merges), f.TextBytes/1e6)
+}
+
 // Merge says that in a revision all that a path had at At came into another.
 type Merge struct {
 	Revision int    `json:"revision"`

@@ -1,4 +1,4 @@
-package main
+package contest
 
 import (
 	"fmt"
@@ -7,13 +7,12 @@ import (
 	"time"
 
 	"gantry/bench/measure"
-	"gantry/bench/synth/svndump"
 )
 
 // Report is what one run of the benchmark found out.
 type Report struct {
-	Project svndump.Facts `json:"project"`
-	Rows    []Row         `json:"rows"`
+	Project fmt.Stringer `json:"project"` // what is known of it
+	Rows    []Row        `json:"rows"`
 }
 
 // Row is one converter's result.
@@ -34,12 +33,13 @@ func (r Row) rate() float64 { return float64(r.Revisions) / r.Wall.Seconds() }
 // each is the processor time for one revision, without the server's.
 func (r Row) each() float64 { return r.CPU.Seconds() / float64(r.Revisions) }
 
-// print writes the table. The last two columns say how many times as much time as the first row a converter takes for
+// Print writes the table. The last two columns say how many times as much time as the first row a converter takes for
 // each revision, since not every one of them does all.
-func (r *Report) print(w io.Writer) {
-	p := r.Project
-	fmt.Fprintf(w, "%d revisions, %d branches, %d tags, %d merges, %d MB of text\n\n",
-		p.Revisions, p.Branches, p.Tags, len(p.Merges), p.TextBytes/1e6)
+func (r *Report) Print(w io.Writer) {
+	if len(r.Rows) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "%s\n\n", r.Project)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "converter\tinput\trevisions\twall s\tCPU s\tserver CPU s\tpeak MB\tobjects MB\tcommits\tmerges\trev/s\twall x\tCPU x\t")
 	first := r.Rows[0]
@@ -50,5 +50,4 @@ func (r *Report) print(w io.Writer) {
 	}
 	t.Flush()
 	fmt.Fprintln(w)
-	r.printGoals(w)
 }
