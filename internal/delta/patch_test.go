@@ -93,7 +93,7 @@ func TestPatchRefuses(t *testing.T) {
 
 func FuzzPatch(f *testing.F) {
 	f.Add([]byte("0123456789"), append(hunk(1, 2, "new"), hunk(9, 10, "")...), uint8(3), uint8(2))
-	f.Add([]byte{}, []byte(append(FullPatch(nil, 4), "text"...)), uint8(0), uint8(1))
+	f.Add([]byte{}, append(FullPatch(nil, 4), "text"...), uint8(0), uint8(1))
 	f.Fuzz(func(t *testing.T, base, patch []byte, baseCut, targetCut uint8) {
 		const limit = 1 << 20
 		target, err := Patch(patch).Apply(nil, base, limit)

@@ -133,10 +133,9 @@ func (r *revlogReader) revision(number int, e *revlog.IndexEntry, layout revlog.
 		}
 		rev.Link = r.changesets[e.Link]
 	}
-	switch {
-	case e.Base == number:
+	if e.Base == number {
 		rev.Patch, err = r.chunk.text(r.packed, e.Size)
-	default:
+	} else {
 		base := e.Base
 		if !layout.GeneralDelta {
 			base = number - 1

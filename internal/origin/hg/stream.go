@@ -174,7 +174,7 @@ type stored struct {
 
 // put stores a file if it is worth it.
 func (s *store) put(out *bufio.Writer, file streamFile) error {
-	to := io.Writer(io.Discard)
+	to := io.Discard
 	if wanted(file.name) {
 		if s.size+file.size > maxStream {
 			return malformedf("the stream has more than %d bytes", int64(maxStream))

@@ -33,9 +33,9 @@ const maxTold = 2 << 20
 
 func tooMany(what string) error { return malformedf("there are more than %d %s", maxTold, what) }
 
-// bookmark keeps where a bookmark is; Null and the node that stands for a working directory: it is gone.
+// bookmark keeps where a bookmark is; Null and Nowhere: it is gone.
 func (t *told) bookmark(name string, node revlog.Node) error {
-	if node.IsNull() || node == workingDirectory {
+	if node.IsNull() || node == revlog.Nowhere {
 		delete(t.bookmarks, name)
 		return nil
 	}
@@ -48,14 +48,6 @@ func (t *told) bookmark(name string, node revlog.Node) error {
 	t.bookmarks[name] = node
 	return nil
 }
-
-// workingDirectory stands for a changeset that there is not yet.
-var workingDirectory = func() (n revlog.Node) {
-	for i := range n {
-		n[i] = 0xff
-	}
-	return n
-}()
 
 // bookmarks reads node, length of the name in two bytes, and name, again and again.
 func (p *part) bookmarks() error {
