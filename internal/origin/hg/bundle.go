@@ -25,7 +25,7 @@ type bundle struct {
 // openBundle reads the beginning of a bundle. What it takes is given back by close; in stays open.
 func openBundle(in *bufio.Reader) (*bundle, error) {
 	magic, err := in.Peek(6)
-	if err != nil && len(magic) == 0 {
+	if err != nil && len(magic) < len("HG20") {
 		return nil, unexpected(err)
 	}
 	b := &bundle{in: in, close: func() {}}

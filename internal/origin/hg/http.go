@@ -34,13 +34,13 @@ const (
 // httpPeer is a server that is asked by http.
 type httpPeer struct {
 	web  web.Server
-	base *url.URL // without a slash at its end
+	base *url.URL
 	caps capabilities
 }
 
 // dialHTTP learns what the server at an address can do.
 func dialHTTP(ctx context.Context, opt Options) (*httpPeer, error) {
-	base, err := url.Parse(strings.TrimRight(opt.Address.Scheme+"://"+opt.Address.Host+opt.Address.Path, "/"))
+	base, err := url.Parse(opt.Address.Scheme + "://" + opt.Address.Host + opt.Address.Path)
 	if err != nil || base.Hostname() == "" {
 		return nil, gantry.Errorf(gantry.Invalid, "hg.Open", "%s is not an address of the form https://host/path", opt.Address)
 	}
@@ -68,7 +68,7 @@ func (p *httpPeer) follow(to *url.URL) bool {
 	if !encrypted || !p.web.Login.Credentials.Empty() && !web.Follows(p.base, to) {
 		return false
 	}
-	p.base = &url.URL{Scheme: to.Scheme, Host: to.Host, Path: strings.TrimRight(to.Path, "/"), RawPath: strings.TrimRight(to.RawPath, "/")}
+	p.base = &url.URL{Scheme: to.Scheme, Host: to.Host, Path: to.Path, RawPath: to.RawPath}
 	return true
 }
 
