@@ -28,7 +28,7 @@ type cloneBundle struct {
 }
 
 // bundleRanks are the kinds of bundles that can be read, best first: compression and version, as BUNDLESPEC has them.
-var bundleRanks = []string{"none-stream", "zstd-v2", "gzip-v2", "none-v2", "gzip-v1", "none-v1", "", "bzip2-v2", "bzip2-v1"}
+var bundleRanks = []string{"none-stream", "none-packed1", "zstd-v2", "gzip-v2", "none-v2", "gzip-v1", "none-v1", "", "bzip2-v2", "bzip2-v1"}
 
 // parseCloneBundles reads the answer to the command clonebundles: a line for each, its address and then attributes. What
 // cannot be read by Gantry is left out. The best come first; among equals the server's order stays.
