@@ -42,8 +42,12 @@ func (m *mapper) withModules(r *Record, b *life, tree pack.ID) (pack.ID, error) 
 	var lines strings.Builder
 	dressed := tree
 	for _, e := range externals {
-		target, commit, ok := m.submodule(r, b, e)
+		target, at, ok := m.submodule(r, b, e)
 		if ok {
+			commit, err := m.commits.id(at)
+			if err != nil {
+				return pack.Zero, err
+			}
 			var added pack.ID
 			if added, ok, err = m.dress.link(dressed, target, commit); err != nil {
 				return pack.Zero, err
@@ -77,21 +81,21 @@ func (m *mapper) withModules(r *Record, b *life, tree pack.ID) (pack.ID, error) 
 }
 
 // submodule finds out where an external lies in a branch and which commit is there.
-func (m *mapper) submodule(r *Record, b *life, e external) (target string, commit pack.ID, ok bool) {
+func (m *mapper) submodule(r *Record, b *life, e external) (target string, commit index, ok bool) {
 	parsed, ok := parseExternal(e.definition)
 	if !ok {
-		return "", pack.Zero, false
+		return "", none, false
 	}
 	from, ok := parsed.pathFrom(path.Join(m.opt.Base, b.path, e.dir))
 	if !ok {
-		return "", pack.Zero, false
+		return "", none, false
 	}
 	if from, ok = cutDir(from, m.opt.Base); !ok {
-		return "", pack.Zero, false
+		return "", none, false
 	}
 	target = path.Join(e.dir, parsed.target)
 	if !isModulePath(parsed.target) || !isModulePath(target) {
-		return "", pack.Zero, false
+		return "", none, false
 	}
 	peg := r.Number
 	if parsed.peg >= 0 {
@@ -103,13 +107,13 @@ func (m *mapper) submodule(r *Record, b *life, e external) (target string, commi
 	}
 	source := m.lifeAt(from, peg)
 	if source == nil || at > peg && source.to < at {
-		return "", pack.Zero, false
+		return "", none, false
 	}
-	i := source.at(at)
-	if at < source.from || i == none {
-		return "", pack.Zero, false
+	commit = m.at(source, at)
+	if at < source.from || commit == none {
+		return "", none, false
 	}
-	return target, m.commits[i].id, true
+	return target, commit, true
 }
 
 // isModulePath accepts what can be a place of a submodule without any escaping.

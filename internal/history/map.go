@@ -107,8 +107,9 @@ func Map(ctx context.Context, log *Log, store *pack.Store, opt MapOptions) (*Map
 	m := &mapper{
 		store: store, opt: opt, layout: newLayout(rules, opt.Root), merges: newMerges(), dress: newDresser(store, opt.Dress),
 		alive: map[string]*life{}, lives: map[string][]*life{}, fresh: map[*life]*fresh{}, looseDirs: map[string]bool{}, outside: Copies{},
-		further: map[index][]index{}, signer: newSigner(opt.UUID, opt.Identity), root: EmptyNode,
+		commits: newCommits(log.dir), further: map[index][]index{}, signer: newSigner(opt.UUID, opt.Identity), root: EmptyNode,
 	}
+	defer m.commits.ids.Close()
 	if _, err := store.Put(pack.Tree, nil); err != nil { // a branch may be empty
 		return nil, err
 	}
@@ -134,8 +135,9 @@ type mapper struct {
 
 	alive   map[string]*life   // by path
 	lives   map[string][]*life // all of a path, in their order
+	all     []*life            // in the order of their beginnings
 	outside Copies             // of directories that are in no branch
-	commits []commit
+	commits commits
 	further map[index][]index // parents of commits after their first: what was merged
 	merges  merges
 	dress   dresser
@@ -154,22 +156,9 @@ type mapper struct {
 	buf       bytes.Buffer
 }
 
-// commit is a commit that was written.
-type commit struct {
-	id     pack.ID
-	tree   pack.ID
-	branch *life
-	parent index // the first one; others are in mapper.further
-	owner  int32 // 1 + the place of the first ref that reaches it, 0 for none
-}
-
-// index is a commit's place in mapper.commits.
-type index int32
-
-const none index = -1
-
 // life is a branch from its creation to its deletion.
 type life struct {
+	number   int32 // its place in mapper.all
 	path     string
 	kind     kind
 	rule     int   // that made it, noRule for none
@@ -177,7 +166,7 @@ type life struct {
 	from, to int64 // first and last revision; to is endless while it lives
 	start    index // the commit that it began at, none for nothing
 	copied   place // the branch root that it is a copy of
-	own      []ownCommit
+	own      []index
 	node     Node
 	merged   lineage
 
@@ -187,34 +176,35 @@ type life struct {
 
 const endless = math.MaxInt64
 
-type ownCommit struct {
-	revision int64
-	commit   index
-}
-
 // place is a branch as it was in a revision; without a branch it is nowhere.
 type place struct {
 	branch   *life
 	revision int64
 }
 
-// at is the newest commit of the branch as of a revision.
-func (b *life) at(revision int64) index {
-	n := sort.Search(len(b.own), func(i int) bool { return b.own[i].revision > revision })
+// at is the newest commit of a branch as of a revision.
+func (m *mapper) at(b *life, revision int64) index {
+	n := sort.Search(len(b.own), func(i int) bool { return m.commits.at(b.own[i]).revision > revision })
 	if n == 0 {
 		return b.start
 	}
-	return b.own[n-1].commit
+	return b.own[n-1]
 }
 
-// within returns the own commits in a span of revisions, from the n-th on.
-func (b *life) within(n int, s span) []ownCommit {
-	from := sort.Search(len(b.own), func(i int) bool { return b.own[i].revision >= s.first })
-	to := sort.Search(len(b.own), func(i int) bool { return b.own[i].revision > s.last })
+// within returns the own commits of a branch in a span of revisions, from the n-th on.
+func (m *mapper) within(b *life, n int, s span) []index {
+	from := sort.Search(len(b.own), func(i int) bool { return m.commits.at(b.own[i]).revision >= s.first })
+	to := sort.Search(len(b.own), func(i int) bool { return m.commits.at(b.own[i]).revision > s.last })
 	return b.own[min(max(n, from), to):to]
 }
 
-func (b *life) tip() index { return b.at(endless) }
+// tip is the newest commit of the branch.
+func (b *life) tip() index {
+	if len(b.own) == 0 {
+		return b.start
+	}
+	return b.own[len(b.own)-1]
+}
 
 // shown is the path, or what stands for it.
 func (b *life) shown() string {
@@ -335,10 +325,11 @@ func (m *mapper) touch(b *life) {
 }
 
 func (m *mapper) begin(r *Record, at location) *life {
-	b := &life{path: at.root, kind: at.kind, rule: at.rule, outside: at.outside, from: r.Number, to: endless, start: none}
+	b := &life{number: int32(len(m.all)), path: at.root, kind: at.kind, rule: at.rule, outside: at.outside, from: r.Number, to: endless, start: none}
 	if b.kind == tag {
 		b.by, b.message = m.signature(r), gitMessage(r.Message)
 	}
+	m.all = append(m.all, b)
 	m.alive[b.path] = b
 	m.lives[b.path] = append(m.lives[b.path], b)
 	m.fresh[b] = &fresh{known: map[index]int{}}
@@ -424,23 +415,37 @@ func (m *mapper) commit(r *Record, b *life) error {
 		return err
 	}
 	keep := m.opt.KeepEmpty && (b.kind != tag || b.from < r.Number)
-	if tip != none && m.commits[tip].tree == tree && len(merge.sources) == 0 && !keep {
-		return m.picked(r, b, merge, pack.Zero)
-	}
+	at := link{revision: r.Number, parent: tip, branch: b.number}
 	var parents []pack.ID
 	if tip != none {
-		parents = append(parents, m.commits[tip].id)
+		before, err := m.commits.made(tip)
+		if err != nil {
+			return err
+		}
+		if at.same = before.tree == tree; at.same && len(merge.sources) == 0 && !keep {
+			return m.picked(r, b, merge, pack.Zero)
+		}
+		parents = append(parents, before.id)
 	}
 	for _, s := range merge.sources {
-		parents = append(parents, m.commits[s.commit()].id)
+		id, err := m.commits.id(s.commit())
+		if err != nil {
+			return err
+		}
+		parents = append(parents, id)
 	}
 	id, err := m.store.Put(pack.Commit, encodeCommit(&m.buf, tree, parents, m.signature(r), m.message(r, b)))
 	if err != nil {
 		return err
 	}
-	b.own = append(b.own, ownCommit{r.Number, index(len(m.commits))})
-	m.commits = append(m.commits, commit{id: id, tree: tree, branch: b, parent: tip})
-	m.join(r, b, merge)
+	i, err := m.commits.add(at, made{id, tree})
+	if err != nil {
+		return err
+	}
+	b.own = append(b.own, i)
+	if err := m.join(r, b, merge); err != nil {
+		return err
+	}
 	if err := m.picked(r, b, merge, id); err != nil {
 		return err
 	}

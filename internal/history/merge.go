@@ -61,9 +61,7 @@ type source struct {
 	upto   int
 }
 
-func (s source) commit() index { return s.branch.own[s.upto-1].commit }
-
-func (s source) revision() int64 { return s.branch.own[s.upto-1].revision }
+func (s source) commit() index { return s.branch.own[s.upto-1] }
 
 type counted struct{ n, upto int }
 
@@ -72,8 +70,8 @@ func (m *mapper) beginning(b *life) source {
 	if b.start == none {
 		return source{}
 	}
-	from := m.commits[b.start].branch
-	return source{from, sort.Search(len(from.own), func(i int) bool { return from.own[i].commit > b.start })}
+	from := m.all[m.commits.at(b.start).branch]
+	return source{from, sort.Search(len(from.own), func(i int) bool { return from.own[i] > b.start })}
 }
 
 // has tells how many own commits of another branch are among the first n of b and their ancestors.
@@ -159,7 +157,9 @@ func (m *mapper) merge(r *Record, b *life) (merging, error) {
 		removed, _ := older.since(merge.info)
 		b.merged.undone = b.merged.undone.after(removed, merge.added)
 		if b.tip() != none {
-			merge.sources, now.pending = m.complete(r, b, merge, before.pending)
+			if merge.sources, now.pending = m.complete(r, b, merge, before.pending); slices.Equal(now.pending, before.pending) {
+				now.pending = before.pending // there may be thousands of them, and of states
+			}
 		}
 	}
 	if len(b.merged.states) == 0 || before.props != props {
@@ -226,7 +226,10 @@ func (m *mapper) named(a addition) []*life {
 // nor an ancestor, and none when something that it was copied from is missing. All says that no commit is named after that.
 func (m *mapper) reached(r *Record, b, other *life, info mergeinfo) (s source, all bool) {
 	revisions := m.revisionsOf(info, other)
-	isNamed := func(c ownCommit) bool { return c.revision < r.Number && revisions.has(c.revision) }
+	isNamed := func(c index) bool {
+		revision := m.commits.at(c).revision
+		return revision < r.Number && revisions.has(revision)
+	}
 	upto := m.has(b, len(b.own), other)
 	if upto > 0 || m.beginsIn(b, other, info) {
 		for i := upto; i < len(other.own) && (isNamed(other.own[i]) || m.isEmpty(other.own[i])); i++ {
@@ -242,7 +245,7 @@ func (m *mapper) reached(r *Record, b, other *life, info mergeinfo) (s source, a
 // for ever, but what comes after it is no merge before it is merged again.
 func (m *mapper) isUndone(b, other *life, upto int) bool {
 	revisions := b.merged.undone[path.Join(m.opt.Base, other.path)]
-	return len(revisions) > 0 && slices.ContainsFunc(other.own[:upto], func(c ownCommit) bool { return revisions.has(c.revision) })
+	return len(revisions) > 0 && slices.ContainsFunc(other.own[:upto], func(c index) bool { return revisions.has(m.commits.at(c).revision) })
 }
 
 // beginsIn reports whether all that a branch was copied from is in b, when what info names is.
@@ -256,7 +259,7 @@ func (m *mapper) beginsIn(b, other *life, info mergeinfo) bool {
 		if had < from.upto {
 			revisions := m.revisionsOf(info, from.branch)
 			for _, c := range from.branch.own[had:from.upto] {
-				if !revisions.has(c.revision) && !m.isEmpty(c) {
+				if !revisions.has(m.commits.at(c).revision) && !m.isEmpty(c) {
 					return false
 				}
 			}
@@ -269,10 +272,7 @@ func (m *mapper) beginsIn(b, other *life, info mergeinfo) bool {
 }
 
 // isEmpty reports whether a commit changes nothing, so that nobody needs to merge it.
-func (m *mapper) isEmpty(c ownCommit) bool {
-	made := &m.commits[c.commit]
-	return made.parent != none && made.tree == m.commits[made.parent].tree && len(m.further[c.commit]) == 0
-}
+func (m *mapper) isEmpty(c index) bool { return m.commits.at(c).same && len(m.further[c]) == 0 }
 
 // revisionsOf returns the revisions of a branch that are named.
 func (m *mapper) revisionsOf(info mergeinfo, b *life) revisions {
@@ -280,18 +280,28 @@ func (m *mapper) revisionsOf(info mergeinfo, b *life) revisions {
 }
 
 // join records that b's newest commit is a merge.
-func (m *mapper) join(r *Record, b *life, merge merging) {
-	newest := b.own[len(b.own)-1].commit
+func (m *mapper) join(r *Record, b *life, merge merging) error {
+	newest := b.tip()
 	for _, s := range merge.sources {
 		m.further[newest] = append(m.further[newest], s.commit())
-		if len(m.merges.found) < MaxFindings {
-			m.merges.found = append(m.merges.found, Merge{
-				Commit: m.commits[newest].id, Path: b.path, Revision: r.Number,
-				Parent: m.commits[s.commit()].id, Source: s.branch.path, Upto: s.revision(),
-			})
+		if len(m.merges.found) == MaxFindings {
+			continue
 		}
+		commit, err := m.commits.id(newest)
+		if err != nil {
+			return err
+		}
+		parent, err := m.commits.id(s.commit())
+		if err != nil {
+			return err
+		}
+		m.merges.found = append(m.merges.found, Merge{
+			Commit: commit, Path: b.path, Revision: r.Number,
+			Parent: parent, Source: s.branch.path, Upto: m.commits.at(s.commit()).revision,
+		})
 	}
 	m.learn(b, merge.sources)
+	return nil
 }
 
 // infoCache keeps what was read of late: a value is needed again when the next one comes.

@@ -59,7 +59,7 @@ func (p *picking) add(a addition) error {
 	}
 	left := a.revisions
 	for _, s := range p.sources {
-		state, _ := s.branch.merged.state(s.revision())
+		state, _ := s.branch.merged.state(p.commits.at(s.commit()).revision)
 		info, err := p.mergeinfo(state.props)
 		if err != nil {
 			return err
@@ -72,8 +72,9 @@ func (p *picking) add(a addition) error {
 		}
 		had := p.has(p.branch, len(p.branch.own), other)
 		for _, s := range left.minus(revisions{{p.revision, endless}}) {
-			for _, c := range other.within(had, s) {
-				p.take(from, revisions{{c.revision, c.revision}})
+			for _, c := range p.within(other, had, s) {
+				revision := p.commits.at(c).revision
+				p.take(from, revisions{{revision, revision}})
 			}
 		}
 	}

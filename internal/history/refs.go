@@ -19,8 +19,8 @@ const (
 
 // finish makes the refs: of living branches and tags first, then of what would be lost with the dead.
 func (m *mapper) finish() (*Mapping, error) {
-	f := &finisher{mapper: m, names: newRefNames(), newest: none, refOf: map[*life]string{}, result: &Mapping{
-		Commits: int64(len(m.commits)), Unmapped: m.unmapped, Layout: m.layout.rules.String(), Sources: m.chosen,
+	f := &finisher{mapper: m, names: newRefNames(), newest: none, owners: make([]int32, m.commits.len()), refOf: map[*life]string{}, result: &Mapping{
+		Commits: int64(m.commits.len()), Unmapped: m.unmapped, Layout: m.layout.rules.String(), Sources: m.chosen,
 		Merges: m.merges.found, CherryPicks: m.merges.picks, Malformed: m.merges.malformed, Externals: m.dress.modules.left,
 	}}
 	for _, b := range m.below("") {
@@ -38,8 +38,8 @@ func (m *mapper) finish() (*Mapping, error) {
 	}
 	for _, held := range m.large {
 		file := HeldFile{LargeFile: held.LargeFile}
-		if held.commit != none && m.commits[held.commit].owner > 0 {
-			file.Ref = f.result.Refs[m.commits[held.commit].owner-1].Name
+		if held.commit != none && f.owners[held.commit] > 0 {
+			file.Ref = f.result.Refs[f.owners[held.commit]-1].Name
 		}
 		f.result.Large = append(f.result.Large, file)
 	}
@@ -67,6 +67,7 @@ type finisher struct {
 	*mapper
 	names  *refNames
 	result *Mapping
+	owners []int32 // by commit: 1 + the place of the first ref that reaches it, 0 for none
 	refOf  map[*life]string
 	newest index // tip of the branch that HEAD names so far; nothing is newer than trunk
 }
@@ -87,8 +88,7 @@ func (f *finisher) living(b *life) error {
 	case b.tip() > f.newest && (!b.outside || f.result.Head == ""):
 		f.result.Head, f.newest = ref, b.tip()
 	}
-	f.point(ref, b, f.commits[b.tip()].id)
-	return nil
+	return f.point(ref, b, pack.Zero)
 }
 
 // claim takes a ref for a branch or tag by its own name.
@@ -103,10 +103,12 @@ func (f *finisher) claim(prefix string, b *life) string {
 
 // tag points a ref at what a tag holds: by an annotated tag, made by who made the copy, when nobody changed the copy.
 func (f *finisher) tag(ref string, b *life) error {
-	commit := f.commits[b.tip()].id
 	if len(b.own) > 0 {
-		f.point(ref, b, commit)
-		return nil
+		return f.point(ref, b, pack.Zero)
+	}
+	commit, err := f.commits.id(b.tip())
+	if err != nil {
+		return err
 	}
 	name := ref[strings.Index(ref, "/")+1:]
 	name = name[strings.Index(name, "/")+1:]
@@ -114,15 +116,14 @@ func (f *finisher) tag(ref string, b *life) error {
 	if err != nil {
 		return fmt.Errorf("history: tag %s: %w", ref, err)
 	}
-	f.point(ref, b, id)
-	return nil
+	return f.point(ref, b, id)
 }
 
 // dead keeps what ended at the origin below refs/archive: branches unless their last commit is reachable anyway, as
 // after a rename, and tags. It is named by its path and the last revision that had it, as Subversion would find it.
 func (f *finisher) dead(b *life) error {
 	untouchedTag := b.kind == tag && len(b.own) == 0
-	if f.commits[b.tip()].owner > 0 && !untouchedTag {
+	if f.owners[b.tip()] > 0 && !untouchedTag {
 		return nil
 	}
 	name := cmp.Or(relative(b.path, f.layout.base), "root")
@@ -133,12 +134,22 @@ func (f *finisher) dead(b *life) error {
 	return f.tag(f.names.claim(archived, fmt.Sprintf("%s@%d", name, b.to)), b)
 }
 
-// point makes a ref, and the owner of all commits that no ref before it reaches.
-func (f *finisher) point(ref string, b *life, id pack.ID) {
+// point makes a ref to the newest commit of a branch, or to a tag of it, and the owner of all commits that no ref before it
+// reaches.
+func (f *finisher) point(ref string, b *life, tag pack.ID) error {
+	tip, err := f.commits.made(b.tip())
+	if err != nil {
+		return err
+	}
+	to := tag
+	if tag.IsZero() {
+		to = tip.id
+	}
 	f.refOf[b] = ref
-	f.result.Refs = append(f.result.Refs, Ref{Name: ref, ID: id})
-	f.result.Tips = append(f.result.Tips, Tip{Ref: ref, Commit: f.commits[b.tip()].id, Tree: f.commits[b.tip()].tree, Node: b.node})
+	f.result.Refs = append(f.result.Refs, Ref{Name: ref, ID: to})
+	f.result.Tips = append(f.result.Tips, Tip{Ref: ref, Commit: tip.id, Tree: tip.tree, Node: b.node})
 	f.own(b.tip(), int32(len(f.result.Refs)))
+	return nil
 }
 
 // own gives a commit, and all before it that have none yet, an owner.
@@ -147,8 +158,8 @@ func (f *finisher) own(tip index, owner int32) {
 	for len(next) > 0 {
 		i := next[len(next)-1]
 		next = next[:len(next)-1]
-		for ; i != none && f.commits[i].owner == 0; i = f.commits[i].parent {
-			f.commits[i].owner = owner
+		for ; i != none && f.owners[i] == 0; i = f.commits.at(i).parent {
+			f.owners[i] = owner
 			next = append(next, f.further[i]...)
 		}
 	}

@@ -16,6 +16,7 @@ type candidate struct {
 	revision int64  // that was copied
 	entries  int    // how many of the branch's entries are from it
 	whole    place  // the branch itself, when its root was copied
+	isAll    bool   // it has exactly the branch's files
 }
 
 // source finds the commit that a copy continues: the newest, as of a revision, of the branch that a path lies in. File
@@ -29,7 +30,7 @@ func (m *mapper) source(p string, revision int64, file bool) candidate {
 		at := find(p, revision)
 		if at.root != "" || at.in {
 			if b := m.lifeAt(at.root, revision); b != nil {
-				c := candidate{commit: b.at(revision), path: b.shown(), revision: revision}
+				c := candidate{commit: m.at(b, revision), path: b.shown(), revision: revision}
 				if at.rest == "" {
 					c.whole = place{b, revision}
 				}
@@ -127,9 +128,15 @@ func (m *mapper) choose(r *Record, b *life, f *fresh) error {
 	if err != nil {
 		return err
 	}
-	isAll := func(c candidate) bool { return m.commits[c.commit].tree == tree }
+	for i := range f.from {
+		c, err := m.commits.made(f.from[i].commit)
+		if err != nil {
+			return err
+		}
+		f.from[i].isAll = c.tree == tree
+	}
 	rank := func(c candidate) int {
-		if isAll(c) {
+		if c.isAll {
 			return all + 1
 		}
 		return c.entries
@@ -138,7 +145,7 @@ func (m *mapper) choose(r *Record, b *life, f *fresh) error {
 		return cmp.Or(cmp.Compare(rank(b), rank(a)), cmp.Compare(b.commit, a.commit))
 	})
 	taken := f.from[0]
-	if !f.copied && 2*taken.entries < all && !isAll(taken) {
+	if !f.copied && 2*taken.entries < all && !taken.isAll {
 		return nil // most of it is new
 	}
 	b.start = taken.commit
