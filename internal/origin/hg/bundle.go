@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"compress/bzip2"
 	"io"
+	"strconv"
 
 	"github.com/klauspost/compress/zlib"
 	"github.com/klauspost/compress/zstd"
@@ -85,6 +86,23 @@ func (b *bundle) decompress(compression string) error {
 		return unsupportedf("the bundle is compressed as %.40q, which is not known", compression)
 	}
 	return nil
+}
+
+// changesets returns how many of them the first part says to have, -1 when there is none that says so. The bundle cannot be
+// read after that.
+func (b *bundle) changesets() (int64, error) {
+	if !b.parts {
+		return -1, nil
+	}
+	p, err := readPart(b.in, nil, 0)
+	if err != nil || p == nil {
+		return -1, err
+	}
+	n, err := strconv.ParseInt(p.params["nbchanges"], 10, 64)
+	if err != nil || n < 0 {
+		return -1, nil //nolint:nilerr // it is told for progress only
+	}
+	return n, nil
 }
 
 // readBundle reads a bundle of any kind to its end.

@@ -30,6 +30,11 @@ func TestBundle(t *testing.T) {
 	r := newStandardRepo(t)
 	first := pull(t, openBundleFile(t, r.bundle(t, "none-v2", "--all")))
 	judge(t, r, first)
+	for spec, want := range map[string]int64{"zstd-v2": int64(len(first.texts[""])), "gzip-v1": -1, "none-v2;stream=v2": -1} {
+		if got := openBundleFile(t, r.bundle(t, spec, "--all")).GraphInfo().Changesets; got != want {
+			t.Errorf("%s says that it has %d changesets, want %d", spec, got, want)
+		}
+	}
 	for _, spec := range []string{
 		"none-v1", "gzip-v1", "bzip2-v1", "gzip-v2", "bzip2-v2", "zstd-v2", "none-v2;stream=v2", "zstd-streamv2", "packed1",
 	} {
@@ -119,7 +124,7 @@ func TestCensored(t *testing.T) {
 // A pointer to a large file is flagged as one.
 func TestExternal(t *testing.T) {
 	t.Parallel()
-	r := newRepo(t, "extensions.lfs=", "lfs.track=size('>1KB')", "lfs.url=null://")
+	r := newRepo(t, "extensions.lfs=", "lfs.track=size('>1KB')", "lfs.url=null://", "lfs.usercache="+t.TempDir())
 	r.commit(t, "1", map[string]string{"large": noise(1, 2000), "small": "small\n"})
 	for _, spec := range []string{"none-v2;cg.version=03", "none-v2;stream=v2;cg.version=03"} {
 		m := pull(t, openBundleFile(t, r.bundle(t, spec, "--all")))

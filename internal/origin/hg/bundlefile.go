@@ -17,6 +17,7 @@ import (
 // Bundle is a bundle file, or one that comes as a stream. It is used by one goroutine at a time.
 type Bundle struct {
 	name    string
+	count   int64     // of changesets, -1 when it does not say
 	in      io.Reader // a stream, nil once it was read
 	file    *os.File  // nil for a stream
 	tempDir string
@@ -33,35 +34,36 @@ func OpenBundle(path, tempDir string) (*Bundle, error) {
 		return nil, gantry.Errorf(gantry.NotFound, "hg.OpenBundle", "the bundle cannot be opened: %w", err)
 	}
 	b := &Bundle{name: filepath.Base(path), file: file, tempDir: tempDir}
-	if err := checkBundle(file); err != nil {
+	if b.count, err = countChangesets(file); err != nil {
 		file.Close()
 		return nil, b.errorf(err)
 	}
 	return b, nil
 }
 
-// checkBundle reads the beginning only.
-func checkBundle(in io.Reader) error {
+// countChangesets reads the beginning of a bundle only, and returns how many changesets it says to have there.
+func countChangesets(in io.Reader) (int64, error) {
 	content, _, err := origin.Inflate(bufio.NewReader(in))
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer content.Close()
 	b, err := openBundle(bufio.NewReader(content))
-	if err == nil {
-		b.close()
+	if err != nil {
+		return 0, err
 	}
-	return err
+	defer b.close()
+	return b.changesets()
 }
 
 // ReadBundle takes a bundle as it comes. It can be pulled once. Name is what errors call it.
 func ReadBundle(in io.Reader, name, tempDir string) *Bundle {
-	return &Bundle{name: name, in: in, tempDir: tempDir}
+	return &Bundle{name: name, count: -1, in: in, tempDir: tempDir}
 }
 
 // GraphInfo implements origin.GraphSource.
 func (b *Bundle) GraphInfo() origin.GraphInfo {
-	return origin.GraphInfo{Address: b.name, Changesets: -1}
+	return origin.GraphInfo{Address: b.name, Changesets: b.count}
 }
 
 // Pull implements origin.GraphSource. A bundle sends all that it has.
