@@ -9,6 +9,7 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	"gantry/internal/egress"
 	"gantry/internal/gantrytest/davfixture"
 	"gantry/internal/gantrytest/gitfixture"
+	"gantry/internal/gantrytest/sshfixture"
 	"gantry/internal/gantrytest/svnfixture"
 	"gantry/internal/githelper"
 	"gantry/internal/origin"
@@ -58,10 +60,37 @@ func mercurial(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNotImplemented)
 	case r.URL.Query().Get("cmd") == "capabilities":
 		w.Header().Set("Content-Type", "application/mercurial-0.1")
-		fmt.Fprint(w, "batch branchmap bundle2=HG20")
+		fmt.Fprint(w, "batch branchmap getbundle bundle2=HG20")
 	default:
 		http.Error(w, "method not found", http.StatusBadRequest)
 	}
+}
+
+// locked is mercurial behind a log-in.
+func locked(w http.ResponseWriter, r *http.Request) {
+	if name, password, _ := r.BasicAuth(); name != "ada" || password != "secret" {
+		w.Header().Set("WWW-Authenticate", `Basic realm="x"`)
+		w.WriteHeader(http.StatusUnauthorized)
+		return
+	}
+	mercurial(w, r)
+}
+
+// serveMercurial is an ssh server at which hg serves an empty repository, repo.
+func serveMercurial(t *testing.T) *sshfixture.Server {
+	t.Helper()
+	dir := t.TempDir()
+	if out, err := exec.Command("hg", "init", filepath.Join(dir, "repo")).CombinedOutput(); err != nil {
+		t.Fatalf("these tests need hg: install mercurial (%v)\n%s", err, out)
+	}
+	return sshfixture.Serve(t, "hg", func(line string, _ []string) *exec.Cmd {
+		if !strings.HasPrefix(line, "hg ") {
+			return nil
+		}
+		cmd := exec.Command("sh", "-c", "exec "+line)
+		cmd.Dir = dir
+		return cmd
+	})
 }
 
 func tfvc(w http.ResponseWriter, r *http.Request) {
@@ -82,7 +111,7 @@ func TestDetect(t *testing.T) {
 	root := gitfixture.Repository(t, "sample.git")
 	openGit := gitfixture.ServeHTTP(t, root, "", "")
 	closedGit := gitfixture.ServeHTTP(t, root, "ada", "secret")
-	ssh := gitfixture.ServeSSH(t, root)
+	ssh, hgSSH := gitfixture.ServeSSH(t, root), serveMercurial(t)
 	repo := svnfixture.NewStandardRepo(t)
 	openSVN := "svn://" + svnfixture.Serve(t, filepath.Dir(repo.Dir))
 	closedSVN := "svn://" + svnfixture.Serve(t, filepath.Dir(repo.Dir), svnfixture.User{Name: "ada", Password: "secret"})
@@ -151,6 +180,12 @@ func TestDetect(t *testing.T) {
 		{"svn over http refuses", closedDAV + name, wrong, gantry.Subversion, detect.AuthFailed, gantry.Subversion, ""},
 		{"svn over http accepts", closedDAV + name, right, "", detect.Found, gantry.Subversion, ""},
 		{"mercurial", serve(t, mercurial) + "/repo", origin.Credentials{}, "", detect.Found, gantry.Mercurial, ""},
+		{"mercurial asks", serve(t, locked) + "/repo", origin.Credentials{}, gantry.Mercurial, detect.NeedsAuth, gantry.Mercurial, ""},
+		{"mercurial refuses", serve(t, locked) + "/repo", wrong, gantry.Mercurial, detect.AuthFailed, gantry.Mercurial, ""},
+		{"mercurial accepts", serve(t, locked) + "/repo", right, gantry.Mercurial, detect.Found, gantry.Mercurial, ""},
+		{"mercurial over ssh", "ssh://" + hgSSH.Address + "/repo", origin.Credentials{Username: "hg", Password: hgSSH.Password}, "", detect.Found, gantry.Mercurial, ""},
+		{"mercurial over ssh, nothing", "ssh://" + hgSSH.Address + "/none", origin.Credentials{Username: "hg", Password: hgSSH.Password}, gantry.Mercurial, detect.Nothing, "", ""},
+		{"mercurial over ssh asks", "ssh://" + hgSSH.Address + "/repo", origin.Credentials{}, gantry.Mercurial, detect.NeedsAuth, gantry.Mercurial, ""},
 		{"tfvc asks, below the collection", serve(t, tfvc) + "/tfs/Collection/P/_versionControl", origin.Credentials{}, "", detect.NeedsAuth, gantry.TFVC, ""},
 		{"tfvc", serve(t, tfvc) + "/tfs/Collection", right, "", detect.Found, gantry.TFVC, ""},
 		{"something asks everywhere", everywhere401 + "/x", origin.Credentials{}, "", detect.NeedsAuth, "", ""},

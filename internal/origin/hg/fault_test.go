@@ -143,6 +143,44 @@ func TestHostile(t *testing.T) {
 	}
 }
 
+// Where the repository has moved to is found by who has no credentials; with some, on the same server only, and never in the
+// clear where it was not.
+func TestMoved(t *testing.T) {
+	t.Parallel()
+	r := newStandardRepo(t)
+	whole, address := r.whole(t), r.serve(t)
+	moving := http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		if q.URL.Query().Get("cmd") != "capabilities" {
+			t.Errorf("%s is asked of where it was", q.URL)
+		}
+		http.Redirect(w, q, address+"/?"+q.URL.RawQuery, http.StatusMovedPermanently)
+	})
+	server, encrypted := httptest.NewServer(moving), httptest.NewTLSServer(moving)
+	defer server.Close()
+	defer encrypted.Close()
+	same(t, whole, pull(t, openSource(t, reading(t, server.URL+"/old"))))
+	closed := reading(t, server.URL+"/old")
+	closed.Credentials = origin.Credentials{Username: "alice", Password: "sesame"}
+	_, err := Open(t.Context(), closed)
+	checkError(t, err, nil, address)
+	open := reading(t, encrypted.URL)
+	open.HTTP = encrypted.Client().Transport
+	_, err = Open(t.Context(), open)
+	checkError(t, err, nil, address)
+	within := newFront(t, address, func(h http.Handler) http.HandlerFunc {
+		return func(w http.ResponseWriter, q *http.Request) {
+			if strings.HasPrefix(q.URL.Path, "/old") {
+				http.Redirect(w, q, "/?"+q.URL.RawQuery, http.StatusFound)
+				return
+			}
+			h.ServeHTTP(w, q)
+		}
+	})
+	closed = reading(t, within.URL+"/old")
+	closed.Credentials = origin.Credentials{Username: "alice", Password: "sesame"}
+	same(t, whole, pull(t, openSource(t, closed)))
+}
+
 // checkError checks what an error means and says.
 func checkError(t *testing.T, err, want error, text string) {
 	t.Helper()

@@ -69,7 +69,11 @@ func (s *Source) Pull(ctx context.Context, known []revlog.Node, sink revlog.Sink
 // pull brings heads and their ancestors: at first the fastest way that is open, in the end from the server itself what is
 // missing still.
 func (s *Source) pull(ctx context.Context, heads, known []revlog.Node, sink revlog.Sink) error {
-	missing := slices.DeleteFunc(slices.Clone(heads), func(n revlog.Node) bool { return slices.Contains(known, n) })
+	had := make(map[revlog.Node]bool, len(known))
+	for _, n := range known {
+		had[n] = true
+	}
+	missing := slices.DeleteFunc(slices.Clone(heads), func(n revlog.Node) bool { return had[n] })
 	common := known
 	if len(missing) > 0 && len(known) == 0 {
 		came, err := s.pullQuickly(ctx, sink)
