@@ -31,11 +31,13 @@ type applier struct {
 // Counts is what was read and how it was checked.
 type Counts struct {
 	Revisions int64 `json:"revisions"`
-	Files     int64 `json:"files"`     // file versions
-	Bytes     int64 `json:"bytes"`     // their content
-	Verified  int64 `json:"verified"`  // file versions that matched the origin's checksum
-	Unchecked int64 `json:"unchecked"` // file versions that the origin told no checksum of
-	Renamed   int64 `json:"renamed"`   // added entries whose names Git cannot hold
+	Files     int64 `json:"files"`              // file versions
+	Bytes     int64 `json:"bytes"`              // their content
+	Verified  int64 `json:"verified"`           // file versions that matched the origin's checksum
+	Unchecked int64 `json:"unchecked"`          // file versions that the origin told no checksum of
+	Renamed   int64 `json:"renamed"`            // added entries whose names Git cannot hold
+	Censored  int64 `json:"censored,omitempty"` // of files, file versions whose content was taken away
+	Pointers  int64 `json:"pointers,omitempty"` // of files, those that are pointers to large files kept elsewhere
 }
 
 func (c *Counts) add(more Counts) {
@@ -45,6 +47,8 @@ func (c *Counts) add(more Counts) {
 	c.Verified += more.Verified
 	c.Unchecked += more.Unchecked
 	c.Renamed += more.Renamed
+	c.Censored += more.Censored
+	c.Pointers += more.Pointers
 }
 
 func newApplier(store *pack.Store, tempDir string, large int64) *applier {
@@ -446,7 +450,7 @@ func (a *applier) emptyText(c *origin.Change, props fileProps) (history.Entry, e
 func (a *applier) retype(path string, old history.Entry, props fileProps) (history.Entry, error) {
 	e := history.Entry{Mode: props.mode(false), ID: old.ID}
 	if old.Mode != pack.ModeLink {
-		if _, size, err := a.store.Stat(old.ID); err != nil || size > maxLink {
+		if _, size, err := a.store.Stat(old.ID); err != nil || size > int64(len(linkPrefix)+maxLink) {
 			return e, err
 		}
 	}

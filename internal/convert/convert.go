@@ -60,6 +60,7 @@ type Conversion struct {
 	store   *pack.Store
 	log     *history.Log
 	applier *applier
+	graph   *graph // nil unless changesets are read
 
 	state State // last committed
 	due   time.Time
@@ -159,7 +160,11 @@ func (c *Conversion) WritePack(ctx context.Context, w io.Writer, result *Result,
 
 // Close releases the staging directory's files. What was read since the last checkpoint is lost.
 func (c *Conversion) Close() error {
-	return errors.Join(c.store.Close(), c.log.Close(), c.applier.roots.list.Close())
+	errs := []error{c.store.Close(), c.log.Close(), c.applier.roots.list.Close()}
+	if c.graph != nil {
+		errs = append(errs, c.graph.keyed.Close())
+	}
+	return errors.Join(errs...)
 }
 
 func (c *Conversion) report(p Progress) {

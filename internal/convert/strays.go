@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -20,7 +21,7 @@ func removeStrays(dir string, state State, earlier func(writer string) bool) err
 	for _, s := range state.Log {
 		kept[s.Name] = true
 	}
-	for _, s := range state.Packs {
+	for _, s := range slices.Concat(state.Packs, state.Texts) {
 		kept[s.Name] = true
 	}
 	entries, err := os.ReadDir(dir)

@@ -22,7 +22,7 @@ const (
 
 	// Subversion's text of a symbolic link is this prefix and the target. Targets are as long as Linux allows.
 	linkPrefix = "link "
-	maxLink    = int64(len(linkPrefix) + 4095)
+	maxLink    = 4095
 )
 
 // texts builds file contents from what an origin sends. A text is what Subversion holds, which for a symbolic link is
@@ -131,11 +131,15 @@ func (t *text) verifying(c *origin.Change) (outcome func() (checked bool, err er
 	}
 }
 
-// isLink reports whether the text of a special file is a symbolic link that Git can hold. Git refuses a link in the
-// place of .gitmodules.
+// isLink reports whether the text of a special file is a symbolic link that Git can hold.
 func (t *text) isLink(path string) bool {
 	target, ok := bytes.CutPrefix(t.data, []byte(linkPrefix))
-	return ok && len(target) > 0 && t.size <= maxLink && bytes.IndexByte(target, 0) < 0 && baseName(path) != ".gitmodules"
+	return ok && canLink(target, path)
+}
+
+// canLink reports whether Git can hold a symbolic link at a path. It refuses one in the place of .gitmodules.
+func canLink(target []byte, path string) bool {
+	return len(target) > 0 && len(target) <= maxLink && bytes.IndexByte(target, 0) < 0 && baseName(path) != ".gitmodules"
 }
 
 // read builds the text of a change; old is the file before, or what it is a copy of.
