@@ -2,9 +2,11 @@ package convert
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -51,7 +53,13 @@ func (r *hgRepo) hg(args ...string) string {
 // without content is removed, with its directory when nothing else is there.
 func (r *hgRepo) write(files map[string]string) {
 	r.Helper()
-	for name, content := range files {
+	for _, name := range slices.SortedFunc(maps.Keys(files), func(a, b string) int { // what is removed makes room
+		if (files[a] == "") == (files[b] == "") {
+			return strings.Compare(a, b)
+		}
+		return len(files[a]) - len(files[b])
+	}) {
+		content := files[name]
 		full := filepath.Join(r.dir, strings.TrimRight(name, "*@"))
 		err := os.RemoveAll(full)
 		if content != "" && err == nil {
@@ -219,13 +227,18 @@ func rootTrees(t testing.TB, c *Conversion) map[string]pack.ID {
 // Every tree is what hg itself writes of its changeset.
 func TestReadGraph(t *testing.T) {
 	t.Parallel()
-	for name, config := range map[string][]string{
-		"flat": nil,
-		"tree": {"--config", "experimental.treemanifest=1"},
+	for _, c := range []struct {
+		name, bundle string
+		config       []string
+	}{
+		{"flat", "gzip-v2", nil},
+		{"first version", "none-v1", nil},
+		{"stream", "none-v2;stream=v2", nil},
+		{"tree", "gzip-v2;cg.version=03", []string{"--config", "experimental.treemanifest=1"}},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			r := newHgRepo(t, config...)
+			r := newHgRepo(t, c.config...)
 			r.tell()
 			want := r.trees()
 			for i := range want { // Git refuses these, so they have other names
@@ -234,15 +247,15 @@ func TestReadGraph(t *testing.T) {
 					want[i][".gitmodules"] = strings.Replace(link, "120000", "100644", 1)
 				}
 			}
-			c := openGraph(t, t.TempDir(), "a", Options{})
-			readGraph(t, c, r.bundle("--all"))
-			got := rootTrees(t, c)
+			into := openGraph(t, t.TempDir(), "a", Options{})
+			readGraph(t, into, r.bundle("--all", "--type", c.bundle))
+			got := rootTrees(t, into)
 			for i, node := range strings.Fields(r.hg("log", "-r", "all()", "-T", "{node}\n")) {
-				if diff := cmp.Diff(want[i], list(t, c.store, got[node], "", map[string]string{})); diff != "" {
+				if diff := cmp.Diff(want[i], list(t, into.store, got[node], "", map[string]string{})); diff != "" {
 					t.Errorf("changeset %d: %s", i, diff)
 				}
 			}
-			counts := c.State().Counts
+			counts := into.State().Counts
 			if counts.Revisions != int64(len(want)) || counts.Unchecked != 0 || counts.Verified != counts.Files || counts.Files == 0 {
 				t.Errorf("counted %+v of %d changesets", counts, len(want))
 			}
