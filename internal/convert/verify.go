@@ -16,6 +16,7 @@ const listsAtOnce = 512
 
 // verifier compares the newest tree with what the origin shows of it.
 type verifier struct {
+	origin   origin.Lister
 	applier  *applier
 	head     int64
 	seen     map[version]bool
@@ -32,6 +33,7 @@ type version struct {
 type place struct {
 	path string
 	node history.Node
+	have map[string]history.Entry // what is in it, when its turn has come
 }
 
 // verify compares the newest revision, entry by entry: their kinds and the sizes of files. A directory is passed over when
@@ -39,21 +41,24 @@ type place struct {
 // is in both places by copies. A branch is a change, so that the root of each is compared. What the origin shows and never
 // told of was hidden when it came, or lost.
 func (c *Conversion) verify(ctx context.Context, src origin.Lister) error {
-	v := &verifier{applier: c.applier, head: c.state.Head, seen: map[version]bool{}}
-	next := []place{{"", c.applier.roots.newest}}
+	v := &verifier{origin: src, applier: c.applier, head: c.state.Head, seen: map[version]bool{}}
+	next := []place{{node: c.applier.roots.newest}}
 	for len(next) > 0 {
 		now := next[:min(len(next), listsAtOnce)]
 		next = slices.Clone(next[len(now):])
-		dirs := make([]string, len(now))
-		for i, p := range now {
-			dirs[i] = p.path
+		dirs := make([]origin.Directory, len(now))
+		for i := range now {
+			var err error
+			if dirs[i], err = v.directory(&now[i]); err != nil {
+				return err
+			}
 		}
 		lists, err := src.List(ctx, c.state.Head, dirs)
 		if err != nil {
 			return err
 		}
 		for i, p := range now {
-			below, err := v.compare(p, lists[i])
+			below, err := v.compare(ctx, p, lists[i])
 			if err != nil {
 				return fmt.Errorf("r%d: %w", c.state.Head, err)
 			}
@@ -64,26 +69,32 @@ func (c *Conversion) verify(ctx context.Context, src origin.Lister) error {
 	return nil
 }
 
+// directory looks up what is in a directory. When it was last changed matters for directories only.
+func (v *verifier) directory(p *place) (d origin.Directory, err error) {
+	d.Path = p.path
+	p.have, err = history.Children(v.applier.store, p.node)
+	for _, e := range p.have {
+		d.Changes = d.Changes || e.IsDir()
+	}
+	return d, err
+}
+
 // compare compares one directory and returns those in it that are still to be compared.
-func (v *verifier) compare(p place, list []origin.Entry) ([]place, error) {
+func (v *verifier) compare(ctx context.Context, p place, list []origin.Entry) ([]place, error) {
 	if list == nil { // it was shown once
 		v.applier.hidden.found[p.path] = source{}
 		return nil, nil
 	}
-	have, err := history.Children(v.applier.store, p.node)
-	if err != nil {
-		return nil, err
-	}
 	var below []place
 	for _, e := range list {
 		name := path.Join(p.path, e.Name)
-		mine, ok := have[e.Name]
-		delete(have, e.Name)
+		mine, ok := p.have[e.Name]
+		delete(p.have, e.Name)
 		if !ok {
 			if hid, err := v.applier.hid(name, v.head); err != nil {
 				return nil, err
 			} else if !hid {
-				return nil, corrupt("%q was last changed in r%d at the origin, and was never told", name, e.Changed)
+				return nil, v.lost(ctx, p.path, e.Name)
 			}
 			continue
 		}
@@ -95,7 +106,7 @@ func (v *verifier) compare(p place, list []origin.Entry) ([]place, error) {
 			this := version{mine.Node(), e.Changed}
 			if !v.seen[this] || e.Changed < 0 {
 				v.seen[this] = true
-				below = append(below, place{name, this.node})
+				below = append(below, place{path: name, node: this.node})
 			}
 			continue
 		}
@@ -107,7 +118,7 @@ func (v *verifier) compare(p place, list []origin.Entry) ([]place, error) {
 			return nil, corrupt("%q has %d bytes, and the origin shows %d", name, size, e.Size)
 		}
 	}
-	for name := range have {
+	for name := range p.have {
 		name = path.Join(p.path, name)
 		if sight, err := v.applier.hidden.see(name, v.head); err != nil {
 			return nil, err
@@ -117,6 +128,20 @@ func (v *verifier) compare(p place, list []origin.Entry) ([]place, error) {
 		v.applier.hidden.found[name] = source{}
 	}
 	return below, nil
+}
+
+// lost is the error about an entry of a directory that was never told.
+func (v *verifier) lost(ctx context.Context, dir, name string) error {
+	lists, err := v.origin.List(ctx, v.head, []origin.Directory{{Path: dir, Changes: true}})
+	if err != nil {
+		return err
+	}
+	for _, e := range lists[0] {
+		if e.Name == name {
+			return corrupt("%q was last changed in r%d at the origin, and was never told", path.Join(dir, name), e.Changed)
+		}
+	}
+	return corrupt("the origin shows %q at one time and not at another", path.Join(dir, name))
 }
 
 // size is that of a file at the origin, which writes a symbolic link with words before its target.

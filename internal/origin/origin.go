@@ -62,10 +62,16 @@ type PathSource interface {
 type Lister interface {
 	// List tells what is in each of several directories as of a revision, in no order. What the reader may not see is
 	// left out; of a directory that it may not see the list is nil.
-	List(ctx context.Context, revision int64, dirs []string) ([][]Entry, error)
+	List(ctx context.Context, revision int64, dirs []Directory) ([][]Entry, error)
 
 	// Look tells what the reader sees at a path as of a revision.
 	Look(ctx context.Context, revision int64, path string) (Sight, error)
+}
+
+// Directory is one that a Lister is asked for.
+type Directory struct {
+	Path    string
+	Changes bool // tell Entry.Changed; svnserve has to read a file for each entry then
 }
 
 // Entry is one entry of a directory.

@@ -135,7 +135,7 @@ func TestAheadOneConnectionOnly(t *testing.T) {
 	if dials != 2 {
 		t.Errorf("%d connections were asked for", dials)
 	}
-	lists, err := s.List(t.Context(), 3, []string{"trunk", "branches"})
+	lists, err := s.List(t.Context(), 3, directories("trunk", "branches"))
 	want := [][]origin.Entry{{{Name: "README", Size: 14, Changed: 2}, {Name: "config", Size: 11, Changed: 2}, {Name: "run.sh", Size: 24, Changed: 3}, {Name: "src", Dir: true, Size: -1, Changed: 2}, {Name: "start", Size: 11, Changed: 3}}, {}}
 	if diff := cmp.Diff(want, lists); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)

@@ -113,11 +113,11 @@ func (s *davSession) CheckPath(ctx context.Context, path string, rev int64) (kin
 }
 
 // List implements connection.
-func (s *davSession) List(ctx context.Context, paths []string, rev int64) (lists [][]Entry, err error) {
-	for _, path := range paths {
+func (s *davSession) List(ctx context.Context, dirs []origin.Directory, rev int64) (lists [][]Entry, err error) {
+	for _, dir := range dirs {
 		var entries []Entry
 		err = s.do(ctx, "svn.List", func() (err error) {
-			entries, err = s.list(ctx, path, rev)
+			entries, err = s.list(ctx, dir.Path, rev)
 			return err
 		})
 		if err != nil {

@@ -114,8 +114,8 @@ func TestDAVList(t *testing.T) {
 			t.Parallel()
 			s := openDAV(t, davOptions(t, davfixture.Serve(t, r.Root, c), "/repo")).first.(*davSession)
 			for _, path := range []string{"", "trunk", "trunk/docs"} {
-				got, err := s.List(ctx, []string{path}, 11)
-				want, _ := line.List(ctx, []string{path}, 11)
+				got, err := s.List(ctx, directories(path), 11)
+				want, _ := line.List(ctx, directories(path), 11)
 				if diff := cmp.Diff(want, got); err != nil || diff != "" {
 					t.Errorf("%s: %v\n%s", path, err, diff)
 				}
@@ -126,7 +126,7 @@ func TestDAVList(t *testing.T) {
 				}
 			}
 			for _, path := range []string{"nothing", "trunk/README"} {
-				if _, err := s.List(ctx, []string{path}, 11); err == nil || !errors.Is(err, origin.ErrNotFound) && path == "nothing" {
+				if _, err := s.List(ctx, directories(path), 11); err == nil || !errors.Is(err, origin.ErrNotFound) && path == "nothing" {
 					t.Errorf("%s: got %v", path, err)
 				}
 			}

@@ -151,9 +151,9 @@ func (s *Session) CheckPath(ctx context.Context, path string, rev int64) (kind K
 
 // List returns the entries of directories, ordered by name: of all up to the first one that cannot be listed, whose error it
 // returns. Paths are relative to Info().Path.
-func (s *Session) List(ctx context.Context, paths []string, rev int64) (lists [][]Entry, err error) {
+func (s *Session) List(ctx context.Context, dirs []origin.Directory, rev int64) (lists [][]Entry, err error) {
 	err = s.do(ctx, "svn.List", func() error {
-		lists, err = s.lists(paths, rev)
+		lists, err = s.lists(dirs, rev)
 		return err
 	})
 	return lists, err
@@ -286,15 +286,15 @@ func (s *Session) checkPath(path string, rev int64) (kind Kind, err error) {
 const listsAhead = 4 << 10
 
 // lists asks for directories without waiting for one before the next is asked for.
-func (s *Session) lists(paths []string, rev int64) (lists [][]Entry, err error) {
+func (s *Session) lists(dirs []origin.Directory, rev int64) (lists [][]Entry, err error) {
 	var requests []byte
 	var sizes []int // of the requests that were not answered
 	ahead := 0
-	for err == nil && len(lists) < len(paths) || len(sizes) > 0 {
+	for err == nil && len(lists) < len(dirs) || len(sizes) > 0 {
 		requests = requests[:0]
-		for err == nil && len(lists)+len(sizes) < len(paths) && (len(sizes) == 0 || ahead < listsAhead) {
+		for err == nil && len(lists)+len(sizes) < len(dirs) && (len(sizes) == 0 || ahead < listsAhead) {
 			before := len(requests)
-			requests = fmt.Appendf(requests, "( get-dir ( %s ( %d ) false true ( kind size created-rev ) ) ) ", str(paths[len(lists)+len(sizes)]), rev)
+			requests = appendGetDir(requests, dirs[len(lists)+len(sizes)], rev)
 			sizes = append(sizes, len(requests)-before)
 			ahead += len(requests) - before
 		}
@@ -303,7 +303,7 @@ func (s *Session) lists(paths []string, rev int64) (lists [][]Entry, err error) 
 				return lists, err
 			}
 		}
-		entries, listErr := s.list()
+		entries, listErr := s.list(dirs[len(lists)].Changes)
 		ahead -= sizes[0]
 		sizes = sizes[1:]
 		if listErr != nil && !inOrder(listErr) {
@@ -316,8 +316,16 @@ func (s *Session) lists(paths []string, rev int64) (lists [][]Entry, err error) 
 	return lists, err
 }
 
+func appendGetDir(requests []byte, dir origin.Directory, rev int64) []byte {
+	fields := "kind size"
+	if dir.Changes {
+		fields += " created-rev"
+	}
+	return fmt.Appendf(requests, "( get-dir ( %s ( %d ) false true ( %s ) ) ) ", str(dir.Path), rev, fields)
+}
+
 // list reads one list.
-func (s *Session) list() (entries []Entry, err error) {
+func (s *Session) list(changes bool) (entries []Entry, err error) {
 	if err := s.authenticate(); err != nil {
 		return nil, err
 	}
@@ -333,6 +341,9 @@ func (s *Session) list() (entries []Entry, err error) {
 				return malformedf("a directory has more than %d entries", maxEntries)
 			}
 			entry, err := s.entry()
+			if !changes {
+				entry.Changed = -1
+			}
 			entries = append(entries, entry)
 			return err
 		})

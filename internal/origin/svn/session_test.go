@@ -259,15 +259,23 @@ func TestNothingThere(t *testing.T) {
 	}
 }
 
+// directories asks for all that a server tells.
+func directories(paths ...string) (dirs []origin.Directory) {
+	for _, path := range paths {
+		dirs = append(dirs, origin.Directory{Path: path, Changes: true})
+	}
+	return dirs
+}
+
 func TestList(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	r := svnfixture.NewStandardRepo(t)
 	s := dial(t, options(t, svnfixture.Serve(t, r.Root), "/repo"))
-	if lists, err := s.List(ctx, []string{"trunk", "trunk/config", "branches"}, 11); len(lists) != 1 || err == nil || errors.Is(err, origin.ErrTemporary) {
+	if lists, err := s.List(ctx, directories("trunk", "trunk/config", "branches"), 11); len(lists) != 1 || err == nil || errors.Is(err, origin.ErrTemporary) {
 		t.Errorf("the second one is a file: %v, %v", lists, err)
 	}
-	got, err := s.List(ctx, []string{"trunk"}, 11)
+	got, err := s.List(ctx, directories("trunk"), 11)
 	want := [][]Entry{{{"README", File, 24, 8}, {"config", File, 11, 2}, {"data", Dir, -1, 5}, {"docs", Dir, -1, 11}, {"run.sh", File, 24, 3}, {"src", Dir, -1, 10}, {"start", File, 11, 3}}}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
@@ -278,13 +286,13 @@ func TestList(t *testing.T) {
 		}
 	}
 	// A refusal leaves the connection in order.
-	if _, err := s.List(ctx, []string{"nothing"}, 11); !errors.Is(err, origin.ErrNotFound) {
+	if _, err := s.List(ctx, directories("nothing"), 11); !errors.Is(err, origin.ErrNotFound) {
 		t.Errorf("got %v", err)
 	}
 	if err := s.Replay(ctx, 1, 1000, newModel()); err == nil || errors.Is(err, origin.ErrTemporary) {
 		t.Errorf("got %v", err)
 	}
-	if _, err := s.List(ctx, []string{"trunk"}, 11); err != nil {
+	if _, err := s.List(ctx, directories("trunk"), 11); err != nil {
 		t.Error(err)
 	}
 }

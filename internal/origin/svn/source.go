@@ -34,7 +34,7 @@ var (
 type connection interface {
 	Info() origin.Info
 	// List returns what is in directories, up to the first one that cannot be listed, whose error it returns.
-	List(ctx context.Context, paths []string, rev int64) ([][]Entry, error)
+	List(ctx context.Context, dirs []origin.Directory, rev int64) ([][]Entry, error)
 	CheckPath(ctx context.Context, path string, rev int64) (Kind, error)
 	Replay(ctx context.Context, first, last int64, sink origin.Sink) error
 	Close() error
@@ -72,7 +72,7 @@ func connect(ctx context.Context, opt Options) (connection, error) {
 func (s *Source) Info() origin.Info { return s.first.Info() }
 
 // List implements origin.Lister.
-func (s *Source) List(ctx context.Context, rev int64, dirs []string) ([][]origin.Entry, error) {
+func (s *Source) List(ctx context.Context, rev int64, dirs []origin.Directory) ([][]origin.Entry, error) {
 	lists := make([][]origin.Entry, len(dirs))
 	group, ctx := errgroup.WithContext(ctx)
 	connections := s.first.worthwhile()
@@ -93,7 +93,7 @@ const (
 )
 
 // list fills lists. Those of directories that are refused stay nil.
-func (s *Source) list(ctx context.Context, rev int64, dirs []string, lists [][]origin.Entry) error {
+func (s *Source) list(ctx context.Context, rev int64, dirs []origin.Directory, lists [][]origin.Entry) error {
 	for len(dirs) > 0 {
 		err := s.with(ctx, func(conn connection) error {
 			listed, err := conn.List(ctx, dirs, rev)
