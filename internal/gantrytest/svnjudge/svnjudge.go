@@ -13,6 +13,8 @@ import (
 	"io"
 	"os/exec"
 	"testing"
+
+	"gantry/internal/gantrytest/gitnames"
 )
 
 //go:embed judge.py
@@ -42,7 +44,7 @@ func Open(t testing.TB, repo string) *Judge {
 
 // New starts a judge of the repository in a directory. It ends with ctx or by Close.
 func New(ctx context.Context, repo string) (*Judge, error) {
-	j := &Judge{cmd: exec.CommandContext(ctx, "/usr/bin/python3", "-c", program, repo)}
+	j := &Judge{cmd: exec.CommandContext(ctx, "/usr/bin/python3", "-c", gitnames.Program+program, repo)}
 	j.cmd.Stderr = &j.stderr
 	var err error
 	if j.stdin, err = j.cmd.StdinPipe(); err != nil {
