@@ -110,11 +110,23 @@ func TestCopyBasesFirst(t *testing.T) {
 // Offsets from 2 GiB on are in a table of their own.
 func TestIndexOfALargePack(t *testing.T) {
 	t.Parallel()
-	var r CopyResult
+	s := openStore(t, t.TempDir(), "a", nil)
+	s.maxObjects = 2
+	offsets := []int64{12, farOffset - 1, farOffset, 1 << 32, 1 << 39}
+	for i := range 2 * len(offsets) { // half of them are in no pack
+		must[ID](t)(s.Put(Blob, []byte{byte(i)}))
+	}
+	r := CopyResult{from: newPositions(s), places: make([]place, 2*len(offsets))}
 	want := map[string]bool{}
-	for i, offset := range []int64{12, farOffset - 1, farOffset, 1 << 32, 1 << 40} {
+	for i, offset := range offsets {
 		id := Sum(Blob, []byte{byte(i)})
-		r.entries = append(r.entries, indexEntry{id, uint32(i), offset})
+		at, _, err := r.from.locate(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.places[at] = newPlace(offset)
+		r.places[at].setCRC(uint32(i))
+		r.fan[id[0]]++
 		want[fmt.Sprintf("%d %v (%08x)", offset, id, i)] = true
 	}
 	var idx bytes.Buffer

@@ -22,12 +22,17 @@ type bitset []uint64
 func (b bitset) has(p position) bool { return b[p/64]&(1<<(p%64)) != 0 }
 func (b bitset) add(p position)      { b[p/64] |= 1 << (p % 64) }
 
-// marker finds what can be reached from some roots.
-type marker struct {
-	src      *Store
-	have     func(ID) bool
+// positions are those of all objects of a store.
+type positions struct {
 	segments []*segment
 	first    []int // by segment, the position of its first object; one more entry for the end
+}
+
+// marker finds what can be reached from some roots.
+type marker struct {
+	positions
+	src  *Store
+	have func(ID) bool
 
 	marked bitset
 	// What was marked. Commits are in the order of the walk: most children before their parents. Trees and blobs are
@@ -49,37 +54,39 @@ func newMarker(src *Store, have func(ID) bool) *marker {
 	if have == nil {
 		have = func(ID) bool { return false }
 	}
-	m := &marker{src: src, have: have, segments: src.segments, seen: make([]reference, 1<<15)}
-	total := 0
-	for _, g := range m.segments {
-		m.first = append(m.first, total)
-		total += g.index.count()
-	}
-	m.first = append(m.first, total)
-	m.marked = make(bitset, total/64+1)
+	m := &marker{positions: newPositions(src), src: src, have: have, seen: make([]reference, 1<<15)}
+	m.marked = make(bitset, m.count()/64+1)
 	return m
 }
 
-func (m *marker) positions() int { return m.first[len(m.segments)] }
+func newPositions(s *Store) positions {
+	all := positions{segments: s.segments, first: []int{0}}
+	for i, g := range all.segments {
+		all.first = append(all.first, all.first[i]+g.index.count())
+	}
+	return all
+}
+
+func (all *positions) count() int { return all.first[len(all.segments)] }
 
 // locate finds an object, noPosition when there is none.
-func (m *marker) locate(id ID) (position, record, error) {
-	for i := len(m.segments) - 1; i >= 0; i-- {
-		r, ordinal, ok, err := m.segments[i].find(id)
+func (all *positions) locate(id ID) (position, record, error) {
+	for i := len(all.segments) - 1; i >= 0; i-- {
+		r, ordinal, ok, err := all.segments[i].find(id)
 		if err != nil {
 			return noPosition, r, err
 		}
 		if ok {
-			return position(m.first[i] + ordinal), r, nil
+			return position(all.first[i] + ordinal), r, nil
 		}
 	}
 	return noPosition, record{}, nil
 }
 
-func (m *marker) recordAt(p position) (*segment, record, error) {
-	i := sort.Search(len(m.first), func(i int) bool { return m.first[i] > int(p) }) - 1
-	r, err := m.segments[i].index.at(int(p) - m.first[i])
-	return m.segments[i], r, err
+func (all *positions) recordAt(p position) (*segment, record, error) {
+	i := sort.Search(len(all.first), func(i int) bool { return all.first[i] > int(p) }) - 1
+	r, err := all.segments[i].index.at(int(p) - all.first[i])
+	return all.segments[i], r, err
 }
 
 // anyType stands for the types of all objects.
@@ -131,7 +138,9 @@ func (m *marker) markAll(ctx context.Context, roots []ID) error {
 			return fmt.Errorf("root %v: %w", id, err)
 		}
 	}
-	for i, p := range slices.Backward(m.commitTrees) {
+	trees := m.commitTrees
+	m.commitTrees = nil
+	for i, p := range slices.Backward(trees) {
 		if i%256 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}

@@ -1,8 +1,11 @@
 package pack
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
+	"io"
+	"slices"
 )
 
 // record says where an object is. One form serves the journal, the sorted index and memory:
@@ -60,6 +63,7 @@ type index interface {
 	find(id ID) (r record, ordinal int, ok bool, err error)
 	at(ordinal int) (record, error)
 	count() int
+	inOrder() func() (r record, ordinal int, err error) // by id; io.EOF at the end
 }
 
 // table is the index of a segment that still grows: records in the order of writing, and an open-addressing hash table
@@ -83,6 +87,22 @@ func (t *table) find(id ID) (record, int, bool, error) {
 		}
 	}
 	return record{}, 0, false, nil
+}
+
+func (t *table) inOrder() func() (record, int, error) {
+	order := make([]uint32, len(t.records))
+	for i := range order {
+		order[i] = uint32(i)
+	}
+	slices.SortFunc(order, func(a, b uint32) int { return bytes.Compare(t.records[a][:20], t.records[b][:20]) })
+	return func() (record, int, error) {
+		if len(order) == 0 {
+			return record{}, 0, io.EOF
+		}
+		ordinal := int(order[0])
+		order = order[1:]
+		return t.records[ordinal], ordinal, nil
+	}
 }
 
 // insert adds a record of an id that the table does not hold.

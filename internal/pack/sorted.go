@@ -129,6 +129,17 @@ func (x *sorted) at(ordinal int) (r record, err error) {
 	return r, err
 }
 
+func (x *sorted) inOrder() func() (record, int, error) {
+	records := io.NewSectionReader(x.file, int64(len(sortedMagic)), int64(x.count())*recordSize)
+	in := bufio.NewReaderSize(records, 32<<10)
+	ordinal := -1
+	return func() (r record, _ int, err error) {
+		ordinal++
+		_, err = io.ReadFull(in, r[:])
+		return r, ordinal, err
+	}
+}
+
 func (x *sorted) find(id ID) (record, int, bool, error) {
 	p := x.prefix(id)
 	for i := int(x.starts[p]); i < int(x.starts[p+1]); i++ {
