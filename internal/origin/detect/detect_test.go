@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"gantry"
@@ -215,6 +216,28 @@ func TestDetect(t *testing.T) {
 }
 
 // What is wrong with the connection is an error, never "nothing".
+// What hg serve does when its first requests of all come at once.
+func TestDetectAsksAgainWhereAServerFailed(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	asked := map[string]bool{}
+	address := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		again := asked[r.URL.String()]
+		asked[r.URL.String()] = true
+		mu.Unlock()
+		if !again {
+			w.WriteHeader(http.StatusInternalServerError)
+			return
+		}
+		mercurial(w, r)
+	})
+	result, err := ask(t, address, origin.Credentials{}, "")
+	if err != nil || result.Outcome != detect.Found || result.VCS != gantry.Mercurial {
+		t.Errorf("%+v, %v", result, err)
+	}
+}
+
 func TestDetectFaults(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]error{

@@ -8,14 +8,32 @@ import (
 	"net/url"
 	"path"
 	"strings"
+	"time"
 
 	"gantry/internal/origin"
 )
 
 const maxBody = 64 << 10
 
-// fetch makes one request at opt.Address's host and reads the beginning of the answer.
+// secondTry is how long a server that failed is left alone. One that was started just now may fail at the first requests
+// of all, when several come at once: hg serve loads its modules then.
+const secondTry = 300 * time.Millisecond
+
+// fetch makes one request at opt.Address's host, and once more if the server fails at it. It reads the beginning of the
+// answer.
 func fetch(ctx context.Context, opt Options, method, address, body string) (*http.Response, []byte, error) {
+	response, start, err := fetchOnce(ctx, opt, method, address, body)
+	if err != nil || response.StatusCode != http.StatusInternalServerError {
+		return response, start, err
+	}
+	select {
+	case <-time.After(secondTry):
+	case <-ctx.Done():
+	}
+	return fetchOnce(ctx, opt, method, address, body)
+}
+
+func fetchOnce(ctx context.Context, opt Options, method, address, body string) (*http.Response, []byte, error) {
 	request, err := http.NewRequestWithContext(ctx, method, address, strings.NewReader(body))
 	if err != nil {
 		return nil, nil, err
