@@ -336,7 +336,7 @@ func TestSinkFails(t *testing.T) {
 	full := errors.New("full")
 	for _, config := range []string{"server.uncompressed=yes", "server.uncompressed=no"} {
 		s := openSource(t, reading(t, r.serve(t, config)))
-		if _, err := s.Pull(t.Context(), nil, failing{full}); err != full { //nolint:errorlint // unchanged
+		if _, err := s.Pull(t.Context(), nil, failing{full}); err != full {
 			t.Errorf("%s: got %v", config, err)
 		}
 	}
