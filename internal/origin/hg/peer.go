@@ -49,7 +49,11 @@ type shown struct {
 
 // askShown asks for the heads and the bookmarks, at once where the server can: nothing comes between them then.
 func askShown(ctx context.Context, p peer) (s shown, err error) {
-	commands := []command{{name: "heads"}, {name: "listkeys", args: []argument{{"namespace", "bookmarks"}}}}
+	heads := "heads"
+	if p.capabilities().has("largefiles") { // whose repositories know by the other name who knows of them
+		heads = "lheads"
+	}
+	commands := []command{{name: heads}, {name: "listkeys", args: []argument{{"namespace", "bookmarks"}}}}
 	if !p.capabilities().has("pushkey") { // which came with bookmarks
 		commands = commands[:1]
 	}

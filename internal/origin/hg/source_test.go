@@ -178,3 +178,25 @@ func TestNotShown(t *testing.T) {
 		}
 	}
 }
+
+// Repositories whose large files are kept beside them are read as any other.
+func TestLargeFiles(t *testing.T) {
+	t.Parallel()
+	for version, config := range map[string][]string{
+		"02": {"extensions.largefiles=", "largefiles.minsize=0.001", "largefiles.usercache=" + t.TempDir()},
+		"03": {"extensions.lfs=", "lfs.track=size('>1KB')", "lfs.url=null://", "lfs.usercache=" + t.TempDir()},
+	} {
+		r := newRepo(t, config...)
+		r.commit(t, "Large", map[string]string{"large": noise(1, 4<<10), "small": "small\n"})
+		r.commit(t, "Larger", map[string]string{"large": noise(2, 8<<10)})
+		whole := pull(t, openBundleFile(t, r.bundle(t, "none-v2;cg.version="+version, "--all")))
+		judge(t, r, whole)
+		for _, serving := range []string{"server.uncompressed=yes", "server.uncompressed=no"} {
+			same(t, whole, pull(t, openSource(t, reading(t, r.serve(t, serving)))))
+			server := r.serveSSH(t, "", serving)
+			opt := reading(t, "ssh://"+server.Address+"/repo")
+			opt.Credentials = origin.Credentials{Username: server.User, Password: server.Password}
+			same(t, whole, pull(t, openSource(t, opt)))
+		}
+	}
+}
