@@ -87,12 +87,14 @@ const (
 	fastLevel  = 1 // of both, in a store that is fast
 	// largeText is from where on time counts for more than the last percents.
 	largeText = 256 << 10
-	// storedText is up to where deflate gains less than it costs: such texts are mostly ids.
-	storedText = 80
+	// storedText is up to where deflate gains less than it costs: such texts are mostly ids. In a fast store that is more.
+	storedText     = 80
+	storedFastText = 512
 )
 
 // deflater makes zlib streams. It belongs to one goroutine.
 type deflater struct {
+	stored       int // bytes of a text that is not worth it
 	small, large *zlib.Writer
 	out          appender
 }
@@ -108,16 +110,16 @@ func newDeflater(fast bool) *deflater {
 	// The levels are valid: there are no errors.
 	if fast {
 		both, _ := zlib.NewWriterLevel(nil, fastLevel)
-		return &deflater{small: both, large: both}
+		return &deflater{stored: storedFastText, small: both, large: both}
 	}
 	small, _ := zlib.NewWriterLevel(nil, smallLevel)
 	large, _ := zlib.NewWriterLevel(nil, largeLevel)
-	return &deflater{small: small, large: large}
+	return &deflater{stored: storedText, small: small, large: large}
 }
 
 // append appends data to dst as a zlib stream.
 func (d *deflater) append(dst, data []byte) []byte {
-	if len(data) <= storedText {
+	if len(data) <= d.stored {
 		return appendStored(dst, data)
 	}
 	w := d.small
