@@ -43,7 +43,9 @@ type chain struct {
 	limit int // of bytes
 	used  int
 	held  []link // the one used last at the end
-	spare [][]byte
+
+	spare [][]byte // buffers that wait for their next use, the newest at the end
+	idle  int      // bytes of them
 }
 
 // link is a text, and of a file what became of it.
@@ -56,8 +58,8 @@ type link struct {
 // maxHeldLinks is how many texts are held, however short.
 const maxHeldLinks = 256
 
-// spares is how many buffers wait for their next use.
-const spares = 4
+// idleBytes is how much waits for its next use: what is made anew has to be cleared, and to be collected.
+const idleBytes = 8 << 20
 
 // reset forgets all texts.
 func (c *chain) reset() {
@@ -101,21 +103,26 @@ func (c *chain) add(l link) *link {
 }
 
 func (c *chain) drop(buf []byte) {
-	if len(c.spare) < spares && cap(buf) > 0 {
-		c.spare = append(c.spare, buf)
+	if cap(buf) == 0 || cap(buf) > idleBytes {
+		return
+	}
+	c.spare = append(c.spare, buf)
+	c.idle += cap(buf)
+	for c.idle > idleBytes {
+		c.idle -= cap(c.spare[0])
+		c.spare = slices.Delete(c.spare, 0, 1)
 	}
 }
 
-// buffer returns an empty slice with room for size bytes.
+// buffer returns an empty slice with room for size bytes, and not much more.
 func (c *chain) buffer(size int64) []byte {
-	for i, buf := range c.spare {
-		if int64(cap(buf)) >= size {
+	most := 2*size + 4<<10
+	for i, buf := range slices.Backward(c.spare) {
+		if room := int64(cap(buf)); room >= size && room <= most {
 			c.spare = slices.Delete(c.spare, i, i+1)
+			c.idle -= cap(buf)
 			return buf[:0]
 		}
-	}
-	if len(c.spare) == spares {
-		c.spare = c.spare[:0] // they are too small
 	}
 	return make([]byte, 0, size+size/8)
 }
