@@ -9,28 +9,10 @@ import (
 // layout tells of each path which branch it lies in. Its rules may change at some revisions.
 type layout struct {
 	rules *Rules
-	scope string // what is outside of all branches is kept from here on down
-	base  string // of names: where the trunk is
-	eras  []era  // in their order; the last one never ends
-}
-
-// era is what is in force up to a revision.
-type era struct {
-	until int64
+	scope string  // what is outside of all branches is kept from here on down
+	base  string  // of names: where the trunk is
+	ends  []int64 // the last revisions of the times in which the same rules are in force, in order; the last is endless
 	root  *ruleNode
-}
-
-// ruleNode is a directory in the tree of all rules.
-type ruleNode struct {
-	children map[string]*ruleNode
-	globs    []globNode
-	here     int // the first rule that ends here
-	below    int // the first rule, other than to ignore, that ends below
-}
-
-type globNode struct {
-	glob glob
-	*ruleNode
 }
 
 const noRule = math.MaxInt
@@ -54,21 +36,13 @@ type location struct {
 }
 
 func newLayout(rules *Rules, scope string) *layout {
-	l := &layout{rules: rules, scope: scope}
-	ends := []int64{endless}
+	l := &layout{rules: rules, scope: scope, ends: []int64{endless}, root: &ruleNode{}}
 	for i := range rules.list {
-		ends = append(ends, rules.list[i].until)
+		l.ends = append(l.ends, rules.list[i].until)
+		l.root.add(&rules.list[i], i)
 	}
-	slices.Sort(ends)
-	for _, until := range slices.Compact(ends) {
-		e := era{until: until, root: newRuleNode()}
-		for i := range rules.list {
-			if r := &rules.list[i]; r.until >= until {
-				e.root.add(r, i)
-			}
-		}
-		l.eras = append(l.eras, e)
-	}
+	slices.Sort(l.ends)
+	l.ends = slices.Compact(l.ends)
 	for i := range rules.list {
 		if r := &rules.list[i]; r.kind == trunk && r.until == endless && r.path.holes() == 0 {
 			l.base, _ = split(r.path.fill(nil))
@@ -78,88 +52,15 @@ func newLayout(rules *Rules, scope string) *layout {
 	return l
 }
 
-func newRuleNode() *ruleNode { return &ruleNode{here: noRule, below: noRule} }
-
-func (n *ruleNode) add(r *rule, order int) {
-	for _, g := range r.path {
-		if r.kind != ignored {
-			n.below = min(n.below, order)
-		}
-		n = n.child(g)
-	}
-	n.here = min(n.here, order)
-}
-
-func (n *ruleNode) child(g glob) *ruleNode {
-	if len(g) > 1 {
-		for _, child := range n.globs {
-			if slices.Equal(child.glob, g) {
-				return child.ruleNode
-			}
-		}
-		child := newRuleNode()
-		n.globs = append(n.globs, globNode{g, child})
-		return child
-	}
-	if n.children == nil {
-		n.children = map[string]*ruleNode{}
-	}
-	child := n.children[g[0]]
-	if child == nil {
-		child = newRuleNode()
-		n.children[g[0]] = child
-	}
-	return child
-}
-
-// decision is the first rule that says something of a path.
-type decision struct {
-	rule  int
-	end   int  // of the branch root in the path
-	above bool // the rule is about what is below the path
-}
-
-// decide looks at a path from a place in it on.
-func (n *ruleNode) decide(p string, at int, d *decision) {
-	if n.here < d.rule {
-		*d = decision{rule: n.here, end: at}
-	}
-	if at == len(p) {
-		if n.below < d.rule {
-			*d = decision{rule: n.below, above: true}
-		}
-		return
-	}
-	start := at
-	if at > 0 {
-		start++
-	}
-	end := len(p)
-	if i := strings.IndexByte(p[start:], '/'); i >= 0 {
-		end = start + i
-	}
-	if child := n.children[p[start:end]]; child != nil {
-		child.decide(p, end, d)
-	}
-	for i := range n.globs {
-		if n.globs[i].glob.fits(p[start:end]) {
-			n.globs[i].decide(p, end, d)
-		}
-	}
-}
-
-// eraAt returns the place in eras of the one that a revision lies in.
+// eraAt numbers the times in which the same rules are in force.
 func (l *layout) eraAt(revision int64) int {
-	n := 0
-	for l.eras[n].until < revision {
-		n++
-	}
+	n, _ := slices.BinarySearch(l.ends, revision)
 	return n
 }
 
 func (l *layout) decide(p string, revision int64) decision {
 	d := decision{rule: noRule}
-	l.eras[l.eraAt(revision)].root.decide(p, 0, &d)
+	l.root.decide(p, 0, revision, &d)
 	return d
 }
 

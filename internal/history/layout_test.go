@@ -1,6 +1,7 @@
 package history
 
 import (
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -58,11 +59,32 @@ func TestParseRules(t *testing.T) {
 		{strings.Repeat("#", maxRules+1), "bytes"},
 		{strings.Repeat("trunk a until 1\ntrunk a until 2", 40), "is not a revision"},
 		{manyEras(), "different revisions"},
+		{rulesOf(maxComparable+1, "tags t/%d*"), "1001 names with *"},
+		{rulesOf(1<<10, "tags t/%010b", "0", "*/", "1", "a/"), "1023 names with *"},
+		{"trunk " + strings.Repeat("a/", maxRuleNames) + "a", "more than 131072 names"},
 	} {
 		_, err := ParseRules(tt.text)
 		if err == nil || gantry.KindOf(err) != gantry.Invalid || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%.40q: %v, want %q", tt.text, err, tt.want)
 		}
+	}
+}
+
+// rulesOf are n rules that differ in a number, whose digits may be replaced.
+func rulesOf(n int, format string, digits ...string) string {
+	var b strings.Builder
+	for i := range n {
+		b.WriteString(strings.TrimSuffix(strings.NewReplacer(digits...).Replace(fmt.Sprintf(format, i)), "/") + "\n")
+	}
+	return b.String()
+}
+
+// Of however many projects, each with rules of its own, a path is compared with those of one.
+func TestManyRules(t *testing.T) {
+	t.Parallel()
+	l := newLayout(parsed(t, rulesOf(20000, "branches p%d/branches/*")), "")
+	if at := l.at("p777/branches/b/file", 1); at.root != "p777/branches/b" || at.rule != 777 {
+		t.Errorf("%+v", at)
 	}
 }
 

@@ -93,6 +93,9 @@ func ParseRules(text string) (*Rules, error) {
 	if len(rules.list) == 0 {
 		return nil, nil
 	}
+	if err := rules.checkSize(); err != nil {
+		return nil, gantry.Errorf(gantry.Invalid, "history.ParseRules", "layout: %w", err)
+	}
 	return &rules, nil
 }
 

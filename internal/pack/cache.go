@@ -38,7 +38,7 @@ type cached struct {
 }
 
 // cachedOverhead is about what a cached text takes beside its bytes.
-const cachedOverhead = 80
+const cachedOverhead = 120
 
 // slabsAtLeast is how many slabs of small texts fit in a cache, and largeInSlab how many that are just not large fit in a
 // slab.
