@@ -10,23 +10,21 @@ import (
 	"strings"
 	"testing"
 
+	"gantry/internal/gantrytest/hgfixture"
 	"gantry/internal/revlog"
 )
 
 // repo is a repository that hg itself made.
 type repo struct {
-	dir   string
-	rc    string // name of its configuration
-	date  int
-	stdin string
+	dir  string
+	rc   string // name of its configuration
+	does *hgfixture.Commands
+	date int
 }
 
 // newRepo makes an empty repository. Config is of the form section.name=value.
 func newRepo(t testing.TB, config ...string) *repo {
 	t.Helper()
-	if _, err := exec.LookPath("hg"); err != nil {
-		t.Fatal("these tests need hg: install mercurial")
-	}
 	dir := t.TempDir()
 	r := &repo{dir: filepath.Join(dir, "repo"), rc: filepath.Join(dir, "hgrc")}
 	var rc strings.Builder
@@ -37,26 +35,19 @@ func newRepo(t testing.TB, config ...string) *repo {
 	if err := os.WriteFile(r.rc, []byte(rc.String()), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	r.run(t, "init", r.dir)
+	hgfixture.StartCommands(t, dir, r.env()).Run(t, "init", r.dir)
+	r.does = hgfixture.StartCommands(t, r.dir, r.env())
 	return r
+}
+
+func (r *repo) env() []string {
+	return append(os.Environ(), "HGPLAIN=1", "HGRCPATH="+r.rc, "HGENCODING=UTF-8")
 }
 
 // run runs hg in the repository.
 func (r *repo) run(t testing.TB, args ...string) string {
 	t.Helper()
-	cmd := exec.Command("hg", args...)
-	cmd.Env = append(os.Environ(), "HGPLAIN=1", "HGRCPATH="+r.rc, "HGENCODING=UTF-8")
-	if _, err := os.Stat(r.dir); err == nil {
-		cmd.Dir = r.dir
-	}
-	cmd.Stdin = strings.NewReader(r.stdin)
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("hg %s: %v\n%s", strings.Join(args, " "), err, stderr.String())
-	}
-	return string(out)
+	return r.does.Run(t, args...)
 }
 
 // commit commits what write left in the working directory.
@@ -92,12 +83,17 @@ func (r *repo) getBundle(t testing.TB, capability string, arguments ...string) s
 	t.Helper()
 	heads := strings.TrimSpace(r.run(t, "log", "-r", "head() and not secret()", "-T", "{node} "))
 	arguments = append(arguments, "heads", heads, "bundlecaps", "HG20,bundle2=HG20%0A"+capability)
-	r.stdin = fmt.Sprintf("getbundle\n* %d\n", len(arguments)/2)
+	request := fmt.Sprintf("getbundle\n* %d\n", len(arguments)/2)
 	for i := 0; i < len(arguments); i += 2 {
-		r.stdin += fmt.Sprintf("%s %d\n%s", arguments[i], len(arguments[i+1]), arguments[i+1])
+		request += fmt.Sprintf("%s %d\n%s", arguments[i], len(arguments[i+1]), arguments[i+1])
 	}
-	defer func() { r.stdin = "" }()
-	return r.run(t, "-R", r.dir, "serve", "--stdio")
+	cmd := exec.Command("hg", "-R", r.dir, "serve", "--stdio")
+	cmd.Env, cmd.Stdin = r.env(), strings.NewReader(request)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s: %v", cmd, err)
+	}
+	return string(out)
 }
 
 // noise is text that compression does not make much smaller.

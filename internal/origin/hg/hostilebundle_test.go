@@ -157,7 +157,7 @@ func TestBrokenBundles(t *testing.T) {
 	}{
 		{"nothing", nil, "unexpected EOF"},
 		{"no bundle", []byte("<!DOCTYPE html>"), "not a Mercurial bundle"},
-		{"part of a magic", []byte("HG1"), "not a Mercurial bundle"},
+		{"part of a magic", []byte("HG1"), "unexpected EOF"},
 		{"another version", []byte("HG30\x00\x00\x00\x00"), "not a Mercurial bundle"},
 		{"no zlib", []byte("HG10GZxxxxxxx"), "invalid header"},
 		{"no bzip2", []byte("HG10BZxxxxxxx"), "bzip2"},
