@@ -67,8 +67,8 @@ type Revision struct {
 // file's together. A parent or base comes before what refers to it, or was there already. Of a repository with tree
 // manifests the manifests are those of directories: dir ends in a slash then, and is empty for the root's.
 //
-// Behind files all this may begin once more, as where a bundle made some time ago is followed by what is newer. A
-// revision may come again.
+// Behind files all this may begin once more, as where a bundle made some time ago is followed by what is newer: what came
+// before is whole then. A revision may come again.
 type Sink interface {
 	Changeset(r *Revision) error
 	Manifest(dir string, r *Revision) error

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"gantry/internal/revlog"
 )
 
 const (
@@ -129,6 +131,30 @@ func (s *Source) cloneBundles(ctx context.Context) ([]cloneBundle, error) {
 	return parseCloneBundles(string(answer)), err
 }
 
+// readCloneBundle brings a bundle and reads it. It is read twice, since what a sink is given cannot be taken back: the bundle
+// may have been cut or changed where it lies, and then there are other ways.
 func (s *Source) readCloneBundle(ctx context.Context, b cloneBundle, to *intake) error {
-	return fetch(ctx, s.opt, b.url, func(in io.Reader) error { return readBundle(in, to) })
+	file, err := fetch(ctx, s.opt, b.url)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	check := newIntake(ctx, nobody{}, s.opt.TempDir)
+	check.complete = true
+	for _, to := range []*intake{check, to} {
+		if _, err := file.Seek(0, io.SeekStart); err != nil {
+			return err
+		}
+		if err := readBundle(file, to); err != nil {
+			return err
+		}
+	}
+	return nil
 }
+
+// nobody is a sink to which nothing matters.
+type nobody struct{}
+
+func (nobody) Changeset(*revlog.Revision) error        { return nil }
+func (nobody) Manifest(string, *revlog.Revision) error { return nil }
+func (nobody) File(string, *revlog.Revision) error     { return nil }

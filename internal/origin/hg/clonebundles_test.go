@@ -115,15 +115,7 @@ func TestCloneBundles(t *testing.T) {
 			server := newFront(t, address, unchanged)
 			opt := reading(t, server.URL)
 			opt.Credentials.Username, opt.Credentials.Password = "alice", "sesame"
-			m := newModel()
-			m.again = true
-			s := openSource(t, opt)
-			heads, err := s.Pull(t.Context(), nil, m)
-			if err != nil {
-				t.Fatal(err)
-			}
-			m.heads = heads
-			same(t, want, m)
+			same(t, want, pull(t, openSource(t, opt)))
 			if asked := server.questions(); asked != tt.asked {
 				t.Errorf("it was asked %q, want %q", asked, tt.asked)
 			}

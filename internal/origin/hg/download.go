@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -21,12 +22,11 @@ const (
 	maxResumes   = 5 // in a row that bring next to nothing
 	resumePause  = 200 * time.Millisecond
 	worthwhile   = 1 << 20 // bytes by which a connection was worth it
-	maxDownload  = 1 << 40 // bytes
 	downloadStep = 128 << 10
 )
 
-// download is a file that is read by http from wherever it is, without credentials. Where the connection breaks it goes on
-// at the byte that is missing.
+// download is a file that is brought by http from wherever it is, without credentials. Where the connection breaks it goes
+// on at the byte that is missing.
 type download struct {
 	web   web.Server
 	url   *url.URL
@@ -35,21 +35,18 @@ type download struct {
 	log   *slog.Logger
 }
 
-// fetch has read take the file at an address.
-func fetch(ctx context.Context, opt Options, from *url.URL, read func(io.Reader) error) error {
+// fetch brings the file at an address to a file that has no name.
+func fetch(ctx context.Context, opt Options, from *url.URL) (*os.File, error) {
+	file, err := origin.Spool(opt.TempDir)
+	if err != nil {
+		return nil, err
+	}
 	d := &download{url: from, log: opt.Log, web: web.Server{HTTP: opt.HTTP, Address: from.Redacted(), IdleTimeout: opt.IdleTimeout}}
-	ctx, cancel := context.WithCancel(ctx)
-	in, out := io.Pipe()
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		out.CloseWithError(d.copyTo(ctx, out))
-	}()
-	err := read(in)
-	cancel()
-	in.Close()
-	<-ended
-	return err
+	if err := d.copyTo(ctx, spoolWriter{file}); err != nil {
+		file.Close()
+		return nil, err
+	}
+	return file, nil
 }
 
 // copyTo writes the whole file.
@@ -131,8 +128,8 @@ func (d *download) take(response *http.Response, out io.Writer) error {
 	for {
 		n, err := response.Body.Read(buf)
 		if n > 0 {
-			if d.at += int64(n); d.at > maxDownload {
-				return malformedf("the file has more than %d bytes", int64(maxDownload))
+			if d.at += int64(n); d.at > maxStream {
+				return malformedf("the file has more than %d bytes", int64(maxStream))
 			}
 			if _, err := out.Write(buf[:n]); err != nil {
 				return err

@@ -18,7 +18,6 @@ type model struct {
 	parts [3]int                            // how many changesets, manifests and files came
 	stage int
 	known bool // bases and parents may be missing
-	again bool // what came before may come once more
 	heads origin.GraphHeads
 }
 
@@ -52,9 +51,6 @@ func (m *model) add(stage int, name string, r *revlog.Revision) error {
 	}
 	if sum := revlog.Sum(r.P1, r.P2, text); sum != r.Node && r.Flags&(revlog.Censored|revlog.External) == 0 {
 		return fmt.Errorf("%s %s has a text of %s", name, r.Node, sum)
-	}
-	if _, came := texts[r.Node]; came && m.again {
-		return nil
 	}
 	texts[r.Node] = text
 	m.parts[stage]++

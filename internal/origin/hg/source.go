@@ -120,8 +120,8 @@ func (s *Source) pullQuickly(ctx context.Context, sink revlog.Sink) (*intake, er
 	return newIntake(ctx, sink, s.opt.TempDir), nil
 }
 
-// try takes one way of several. Where it leads to nothing, both results are nil: what came by it, if anything, comes again
-// by another one. An elsewhere that cannot be reached is as good as none.
+// try takes one way of several. Where it leads to nothing, both results are nil. Something elsewhere that cannot be reached is
+// as good as none. Once the sink was given something there is no other way.
 func (s *Source) try(ctx context.Context, sink revlog.Sink, way string, elsewhere bool, read func(*intake) error) (*intake, error) {
 	to := newIntake(ctx, sink, s.opt.TempDir)
 	err := read(to)
@@ -129,9 +129,8 @@ func (s *Source) try(ctx context.Context, sink revlog.Sink, way string, elsewher
 		s.opt.Log.InfoContext(ctx, "a Mercurial repository was read the quick way", "by", way)
 		return to, nil
 	}
-	var fromSink sinkError
 	lost := errors.Is(err, origin.ErrTemporary) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF)
-	if ctx.Err() != nil || errors.As(err, &fromSink) || lost && !elsewhere {
+	if ctx.Err() != nil || to.sent || lost && !elsewhere {
 		return nil, fmt.Errorf("%s: %w", way, err)
 	}
 	s.opt.Log.WarnContext(ctx, "a Mercurial repository is read another way", "instead of", way, "because", err)
