@@ -145,10 +145,7 @@ func (c *changegroup) next(limit int) ([]byte, error) {
 	if err != nil || n == 0 {
 		return nil, err
 	}
-	if cap(c.chunk) > keepChunk && n < keepChunk {
-		c.chunk = nil
-	}
-	c.chunk, err = readInto(c.in, c.chunk[:0], n)
+	c.chunk, err = readInto(c.in, emptied(c.chunk, n), n)
 	return c.chunk, err
 }
 
@@ -176,6 +173,14 @@ func (c *changegroup) length(limit int) (int, error) {
 		return 0, malformedf("a chunk has a length of %d where at most %d can be", n, limit)
 	}
 	return int(n) - len(word), nil
+}
+
+// emptied returns buf for about n other bytes, without its memory where that is far too much.
+func emptied(buf []byte, n int) []byte {
+	if cap(buf) > keepChunk && n < keepChunk {
+		return nil
+	}
+	return buf[:0]
 }
 
 // readInto appends n bytes to buf. Memory is taken as bytes come, however many are said to come.

@@ -106,9 +106,9 @@ func (r *revlogReader) revisions(name string, index *io.SectionReader, send func
 			return err
 		}
 		if layout.Inline {
-			r.packed, err = readInto(&r.index, r.packed[:0], e.Packed)
+			r.packed, err = readInto(&r.index, emptied(r.packed, e.Packed), e.Packed)
 		} else {
-			r.packed, err = r.data.take(r.packed[:0], e.Offset, e.Packed)
+			r.packed, err = r.data.take(emptied(r.packed, e.Packed), e.Offset, e.Packed)
 		}
 		if err != nil {
 			return err

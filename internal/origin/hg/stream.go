@@ -17,7 +17,8 @@ import (
 
 const (
 	maxStream      = 64 << 30 // bytes of files
-	maxStreamFiles = 8 << 20
+	maxStreamFiles = 4 << 20
+	maxStreamNames = 256 << 20 // bytes
 )
 
 // requirements are what a repository may need of who reads its files (mercurial/helptext/internals/requirements.txt).
@@ -163,6 +164,7 @@ func (in *intake) stream(count uint64, next func() (streamFile, error)) (err err
 type store struct {
 	file  *os.File
 	size  int64
+	names int      // bytes
 	files []stored // in the order of their names
 }
 
@@ -176,8 +178,9 @@ type stored struct {
 func (s *store) put(out *bufio.Writer, file streamFile) error {
 	to := io.Discard
 	if wanted(file.name) {
-		if s.size+file.size > maxStream {
-			return malformedf("the stream has more than %d bytes", int64(maxStream))
+		s.names += len(file.name)
+		if s.size+file.size > maxStream || s.names > maxStreamNames {
+			return malformedf("the stream has more than %d bytes, or %d of names", int64(maxStream), maxStreamNames)
 		}
 		s.files = append(s.files, stored{file.name, s.size, file.size})
 		s.size += file.size

@@ -14,6 +14,7 @@ import (
 // told is what was told of a repository beside its revisions.
 type told struct {
 	bookmarks map[string]revlog.Node
+	names     int                      // bytes of them
 	obsolete  map[revlog.Node]struct{} // changesets that were rewritten or given up
 
 	phase       phase    // of changesets of which nothing else is told
@@ -28,8 +29,10 @@ type phased struct {
 	node  revlog.Node
 }
 
-// maxTold bounds how many bookmarks, roots, heads and markers each are kept.
-const maxTold = 2 << 20
+const (
+	maxTold  = 2 << 20  // roots, heads and markers each
+	maxNames = 64 << 20 // bytes of bookmarks
+)
 
 func tooMany(what string) error { return malformedf("there are more than %d %s", maxTold, what) }
 
@@ -42,8 +45,8 @@ func (t *told) bookmark(name string, node revlog.Node) error {
 	if t.bookmarks == nil {
 		t.bookmarks = make(map[string]revlog.Node)
 	}
-	if len(t.bookmarks) == maxTold {
-		return tooMany("bookmarks")
+	if t.names += len(name) + len(node); t.names > maxNames {
+		return malformedf("there are bookmarks of more than %d bytes", maxNames)
 	}
 	t.bookmarks[name] = node
 	return nil

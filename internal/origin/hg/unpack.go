@@ -21,7 +21,7 @@ type unpacker struct {
 
 // text makes a chunk that is a whole text of size bytes a patch against nothing.
 func (u *unpacker) text(packed []byte, size int) ([]byte, error) {
-	u.buf = delta.FullPatch(u.buf[:0], size)
+	u.buf = delta.FullPatch(emptied(u.buf, size), size)
 	start := len(u.buf)
 	if err := u.unpack(packed); err != nil {
 		return nil, err
@@ -34,8 +34,9 @@ func (u *unpacker) text(packed []byte, size int) ([]byte, error) {
 
 // patch returns the patch that a chunk is.
 func (u *unpacker) patch(packed []byte) ([]byte, error) {
-	u.buf = u.buf[:0]
-	return u.buf, u.unpack(packed)
+	u.buf = emptied(u.buf, len(packed))
+	err := u.unpack(packed)
+	return u.buf, err
 }
 
 // unpack appends to buf what a chunk holds, as its first byte tells.
