@@ -31,6 +31,9 @@ func New(t testing.TB, settings ...string) *Repo {
 	return r
 }
 
+// Existing is the repository in a directory, whose settings are in a file.
+func Existing(dir, settings string) *Repo { return &Repo{Dir: dir, rc: settings, date: 1e9} }
+
 func writeSettings(t testing.TB, file string, settings []string) {
 	t.Helper()
 	var text strings.Builder

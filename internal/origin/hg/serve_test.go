@@ -1,85 +1,30 @@
 package hg
 
 import (
-	"bufio"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
+	"gantry/internal/gantrytest/hgfixture"
 	"gantry/internal/gantrytest/sshfixture"
 	"gantry/internal/origin"
 )
 
-var boundTo = regexp.MustCompile(`bound to [^)]*:([0-9]+)\)`)
-
-// hg is a command with the repository's settings and some more, which hg takes from a file: who serves takes none from the
-// command line.
-func (r *repo) hg(t testing.TB, config []string, name string, args ...string) *exec.Cmd {
-	t.Helper()
-	var settings strings.Builder
-	for _, c := range config {
-		section, setting, _ := strings.Cut(c, ".")
-		settings.WriteString("[" + section + "]\n" + setting + "\n")
-	}
-	file := filepath.Join(t.TempDir(), "hgrc")
-	if err := os.WriteFile(file, []byte(settings.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(name, args...)
-	cmd.Dir = filepath.Dir(r.dir)
-	cmd.Env = append(os.Environ(), "HGPLAIN=1", "HGRCPATH="+r.rc+":"+file, "HGENCODING=UTF-8", "PYTHONUNBUFFERED=1")
-	return cmd
-}
-
 // serve runs hg serve over the repository until the test ends, and returns its address.
 func (r *repo) serve(t testing.TB, config ...string) string {
 	t.Helper()
-	cmd := r.hg(t, config, "hg", "-R", r.dir, "serve", "-a", "127.0.0.1", "-p", "0", "-v")
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-		_ = cmd.Wait()
-	})
-	lines := bufio.NewScanner(out)
-	for lines.Scan() {
-		if found := boundTo.FindStringSubmatch(lines.Text()); found != nil {
-			return "http://127.0.0.1:" + found[1]
-		}
-	}
-	t.Fatalf("hg serve does not start: %v", lines.Err())
-	return ""
+	return hgfixture.Existing(r.dir, r.rc).Serve(t, config...)
 }
 
-// serveSSH is an ssh server at which the user alice runs hg serve --stdio in the folder of the repository.
+// serveSSH is an ssh server at which the user alice runs hg in the folder of the repository.
 func (r *repo) serveSSH(t testing.TB, noise string, config ...string) *sshfixture.Server {
 	t.Helper()
-	greeting := filepath.Join(t.TempDir(), "noise")
-	if err := os.WriteFile(greeting, []byte(noise), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return sshfixture.Serve(t, "alice", func(line string, _ []string) *exec.Cmd {
-		if !strings.HasPrefix(line, "hg ") {
-			return nil
-		}
-		return r.hg(t, config, "sh", "-c", "cat "+greeting+"; exec "+line)
-	})
+	return hgfixture.Existing(r.dir, r.rc).ServeSSH(t, noise, config...)
 }
 
 // reading are the options with which a test reads an address.
