@@ -2,6 +2,7 @@ package convert
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"net"
 	"net/url"
@@ -9,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -140,13 +142,18 @@ func convertFrom(t *testing.T, src origin.PathSource) converted {
 
 func mapped(t *testing.T, c *Conversion, opt MapOptions) converted {
 	t.Helper()
+	return mappedBy(t, c, c.Map, opt)
+}
+
+func mappedBy(t *testing.T, c *Conversion, by func(context.Context, MapOptions) (*Result, error), opt MapOptions) converted {
+	t.Helper()
 	done := converted{Conversion: c}
 	opt.Commit = func(c history.Commit) error {
 		done.commits = append(done.commits, c)
 		return nil
 	}
 	var err error
-	if done.result, err = c.Map(t.Context(), opt); err != nil {
+	if done.result, err = by(t.Context(), opt); err != nil {
 		t.Fatal(err)
 	}
 	return done
@@ -188,7 +195,11 @@ func (c converted) install(t *testing.T) (dir, mapFile string) {
 	}
 	var lines strings.Builder
 	for _, commit := range c.commits {
-		fmt.Fprintf(&lines, "%s\t%s\t%d\n", commit.ID, commit.Path, commit.Revision)
+		revision := strconv.FormatInt(commit.Revision, 10)
+		if !commit.Node.IsNull() {
+			revision = commit.Node.String()
+		}
+		fmt.Fprintf(&lines, "%s\t%s\t%s\n", commit.ID, commit.Path, revision)
 	}
 	if err := os.WriteFile(mapFile, []byte(lines.String()), 0o600); err != nil {
 		t.Fatal(err)

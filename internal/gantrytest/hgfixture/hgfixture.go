@@ -5,9 +5,11 @@ package hgfixture
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -51,6 +53,18 @@ func (r *Repo) Load(t testing.TB, h *History) {
 	t.Helper()
 	r.run(t, r.Dir, h.Bundle(), "unbundle", "-q", "/dev/stdin")
 	r.Run(t, "phase", "-q", "-p", "-r", "all()")
+}
+
+// Mark gives the repository these bookmarks, of nodes, and no others.
+func (r *Repo) Mark(t testing.TB, bookmarks map[string]string) {
+	t.Helper()
+	var lines strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(bookmarks)) {
+		fmt.Fprintf(&lines, "%s %s\n", bookmarks[name], name)
+	}
+	if err := os.WriteFile(filepath.Join(r.Dir, ".hg", "bookmarks"), []byte(lines.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // Run runs hg in the repository and returns what it says.
@@ -139,7 +153,11 @@ func (r *Repo) Bundle(t testing.TB, kind string, args ...string) (file string) {
 func (r *Repo) Part(t testing.TB, changesets int) *Repo {
 	t.Helper()
 	part := &Repo{Dir: filepath.Join(t.TempDir(), "repo"), rc: r.rc}
-	r.Run(t, "clone", "-q", "-U", "--pull", "-r", fmt.Sprintf("heads(:%d)", changesets-1), r.Dir, part.Dir)
+	args := []string{"clone", "-q", "-U", "--pull", r.Dir, part.Dir}
+	for _, head := range strings.Fields(r.Run(t, "log", "-r", fmt.Sprintf("heads(:%d)", changesets-1), "-T", "{node}\n")) {
+		args = append(args, "-r", head)
+	}
+	r.Run(t, args...)
 	return part
 }
 

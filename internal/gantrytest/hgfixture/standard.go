@@ -2,7 +2,6 @@ package hgfixture
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"testing"
 )
@@ -148,10 +147,12 @@ func tags(h *History) {
 func NewStandard(t testing.TB, settings ...string) *Repo {
 	t.Helper()
 	r := New(t, settings...)
-	r.Load(t, Standard())
+	h := Standard()
+	r.Load(t, h)
+	marks := map[string]string{"top": h.Node(h.Changesets())}
 	for i, name := range []string{"mark", "with blank", "x/y", "main", "work", "MARK", "\u00fcber/alles", "-x", "@", "end.lock"} {
-		r.Run(t, "bookmark", "-f", "-r", strconv.Itoa(3*i+1), "--", name)
+		marks[name] = h.Node(3*i + 1)
 	}
-	r.Run(t, "bookmark", "-r", "tip", "top")
+	r.Mark(t, marks)
 	return r
 }

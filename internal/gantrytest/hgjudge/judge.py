@@ -6,7 +6,7 @@ It shares no code with what it judges. What Git can hold is told in gitnames.py,
 import json
 import re
 
-from mercurial import node, registrar
+from mercurial import bookmarks, node, registrar
 
 cmdtable = {}
 command = registrar.command(cmdtable)
@@ -92,8 +92,8 @@ def names(repo):
         })
     return {
         "branches": branches,
-        "bookmarks": {text(name): node.hex(n).decode() for name, n in repo._bookmarks.items()},
-        "tags": {text(name): node.hex(n).decode() for name, n in repo.tags().items() if repo.tagtype(name) == b"global"},
+        "bookmarks": {text(name): n.decode() for name, n in bookmarks.listbookmarks(repo).items()},
+        "tags": {text(name): node.hex(n).decode() for name, n in repo.tags().items() if name != b"tip" and repo.tagtype(name) == b"global"},
     }
 
 
