@@ -34,6 +34,7 @@ type conversion struct {
 	username, password        string
 	authors, project, mapFile string
 	layout                    string // file of rules, "" for none
+	subrepos                  string // file that says what subrepositories are in Git, "" for none
 	defaultBranch, git        string
 	shape                     gantry.Shape
 	progress                  func(convert.Progress)
@@ -59,6 +60,10 @@ func (c *conversion) run(ctx context.Context) (report *convert.Report, err error
 	if c.shape.Layout, err = readLayout(c.layout); err != nil {
 		return nil, err
 	}
+	submodules, err := readSubrepos(c.subrepos)
+	if err != nil {
+		return nil, err
+	}
 	git, err := gitdir.New(gitdir.Options{GitPath: c.git})
 	if err != nil {
 		return nil, err
@@ -73,8 +78,8 @@ func (c *conversion) run(ctx context.Context) (report *convert.Report, err error
 	if err != nil {
 		return nil, err
 	}
-	if from.VCS == gantry.Git && c.shape != (gantry.Shape{}) {
-		return nil, gantry.Errorf(gantry.Invalid, "convert", "%s is a Git repository: --layout, --keep-empty and what is made of properties are for Subversion", c.origin)
+	if !c.shape.Suits(from.VCS) {
+		return nil, gantry.Errorf(gantry.Invalid, "convert", "%s is a %s repository: --layout, --keep-empty and what is made of properties are for Subversion, --externals and --trailers for Mercurial, too", c.origin, properNames[from.VCS])
 	}
 	if err := staging.open(); err != nil {
 		return nil, err
@@ -100,7 +105,7 @@ func (c *conversion) run(ctx context.Context) (report *convert.Report, err error
 	if err != nil {
 		return nil, err
 	}
-	report, err = c.land(ctx, lifted, authors, func(result *convert.Result) error {
+	report, err = c.land(ctx, lifted, lift.MapOptions{Authors: authors, Submodule: submodules.find}, func(result *convert.Result) error {
 		if staging.again {
 			return c.update(ctx, git, lifted, result, staging)
 		}
@@ -112,8 +117,9 @@ func (c *conversion) run(ctx context.Context) (report *convert.Report, err error
 	return report, staging.settle(c.dir)
 }
 
-// land reads and maps, and has bring make the result the repository at the directory.
-func (c *conversion) land(ctx context.Context, lifted lift.Lift, authors map[lift.Author]history.Identity, bring func(*convert.Result) error) (*convert.Report, error) {
+// land reads and maps, and has bring make the result the repository at the directory. What the command line says as it is
+// need not be in the options yet.
+func (c *conversion) land(ctx context.Context, lifted lift.Lift, opt lift.MapOptions, bring func(*convert.Result) error) (*convert.Report, error) {
 	err := lifted.Read(ctx)
 	if gantry.KindOf(err) == gantry.Conflict {
 		err = gantry.Errorf(gantry.Conflict, "convert", "%s or %[1]s.partial holds what was read of another origin: remove it, or name another directory", c.dir)
@@ -124,9 +130,9 @@ func (c *conversion) land(ctx context.Context, lifted lift.Lift, authors map[lif
 	if err := c.choose(ctx, lifted); err != nil {
 		return nil, err
 	}
-	if origin, ok := lifted.(interface{ Authors() []history.Author }); ok && len(authors) > 0 {
+	if origin, ok := lifted.(interface{ Authors() []history.Author }); ok && len(opt.Authors) > 0 {
 		known := origin.Authors()
-		if unknown := strangers(authors, known); len(unknown) > 0 && len(known) > 0 {
+		if unknown := strangers(opt.Authors, known); len(unknown) > 0 && len(known) > 0 {
 			c.log.Warn(fmt.Sprintf("%s: %d authors are not at the origin, whose are of the form %s", c.authors, len(unknown), known[0].RemoteID), "first", unknown[0])
 		}
 	}
@@ -135,13 +141,8 @@ func (c *conversion) land(ctx context.Context, lifted lift.Lift, authors map[lif
 		return nil, err
 	}
 	defer lines.discard()
-	result, err := lifted.Map(ctx, lift.MapOptions{
-		Authors:       authors,
-		Root:          c.project,
-		DefaultBranch: c.defaultBranch,
-		Shape:         c.shape,
-		Commit:        lines.add,
-	})
+	opt.Root, opt.DefaultBranch, opt.Shape, opt.Commit = c.project, c.defaultBranch, c.shape, lines.add
+	result, err := lifted.Map(ctx, opt)
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +193,7 @@ func (c *conversion) choose(ctx context.Context, lifted lift.Lift) error {
 // locate finds out what and where the origin is.
 func (c *conversion) locate(ctx context.Context, out *egress.Egress) (lift.Origin, error) {
 	if c.origin == "-" {
-		return lift.Origin{VCS: gantry.Subversion, Stream: c.stdin}, nil
+		return lift.Origin{VCS: cmp.Or(c.vcs, gantry.Subversion), Stream: c.stdin}, nil
 	}
 	if local, ok := strings.CutPrefix(c.origin, "file://"); ok {
 		if path, err := url.PathUnescape(local); err == nil {
@@ -201,7 +202,7 @@ func (c *conversion) locate(ctx context.Context, out *egress.Egress) (lift.Origi
 	}
 	if info, err := os.Stat(c.origin); err == nil {
 		if info.IsDir() {
-			return lift.Origin{}, gantry.Errorf(gantry.Invalid, "convert", "%s is a directory: convert what \"svnadmin dump\" writes of it (gantry convert - DIR), or a file that \"git bundle create\" made", c.origin)
+			return lift.Origin{}, gantry.Errorf(gantry.Invalid, "convert", "%s is a directory: convert what \"svnadmin dump\" writes of it (gantry convert - DIR), or a file that \"hg bundle --all\" or \"git bundle create\" made", c.origin)
 		}
 		return c.locateFile()
 	}
@@ -244,6 +245,9 @@ func (c *conversion) locate(ctx context.Context, out *egress.Egress) (lift.Origi
 	return lift.Origin{VCS: found.VCS, Address: found.Address, Credentials: creds}, nil
 }
 
+// properNames are those of the systems that not every wish suits.
+var properNames = map[gantry.VCS]string{gantry.Git: "Git", gantry.Mercurial: "Mercurial"}
+
 // pegged is an address as Subversion's own commands take it, with a revision.
 var pegged = regexp.MustCompile(`@([0-9]+|HEAD)?$`)
 
@@ -267,10 +271,10 @@ func (c *conversion) locateFile() (lift.Origin, error) {
 		return lift.Origin{}, err
 	}
 	if vcs == "" {
-		return lift.Origin{}, gantry.Errorf(gantry.Invalid, "convert", "%s is neither a Subversion dump nor a Git bundle: make one with \"svnadmin dump\" or \"git bundle create\"", c.origin)
+		return lift.Origin{}, gantry.Errorf(gantry.Invalid, "convert", "%s is neither a Subversion dump nor a Mercurial or Git bundle: make one with \"svnadmin dump\", \"hg bundle --all\" or \"git bundle create\"", c.origin)
 	}
 	if c.vcs != "" && c.vcs != vcs {
-		return lift.Origin{}, gantry.Errorf(gantry.Invalid, "convert", "%s is not a file of %s as --vcs says: Subversion dumps and Git bundles can be converted", c.origin, c.vcs)
+		return lift.Origin{}, gantry.Errorf(gantry.Invalid, "convert", "%s is not a file of %s as --vcs says: Subversion dumps, and bundles of Mercurial and Git can be converted", c.origin, c.vcs)
 	}
 	return lift.Origin{VCS: vcs, File: c.origin}, nil
 }

@@ -32,9 +32,12 @@ func (o *convertOutput) report(r *convert.Report, dir string) error {
 	note(w, r.UncheckedText, "file versions that the origin gives no checksum of")
 	note(w, r.Unmapped, "revisions change nothing on any branch")
 	note(w, r.Malformed, "parts of svn:mergeinfo make no sense and were left out")
-	note(w, r.Archived, "refs below refs/archive keep what was deleted at the origin")
+	note(w, r.Archived, "refs below refs/archive keep what was deleted or closed at the origin")
 	note(w, r.RenamedPaths, "path names that Git cannot hold were encoded")
 	note(w, r.EmptyDirectories, "empty directories were left out, as Git has none")
+	note(w, int64(len(r.Twins)), "changesets are one commit with another, as they differ in nothing that Git keeps")
+	note(w, r.Redated, "changesets have another date or time zone, as Git cannot hold theirs")
+	note(w, r.Retold, "changesets have their user or message in UTF-8 with plain line ends")
 	note(w, r.DroppedSignatures, "signatures were dropped, as what they signed has changed")
 	tell(w, "branches and tags with other names", r.Renamed, func(f convert.Rename) string {
 		if f.Ref == "" {
@@ -59,6 +62,12 @@ func (o *convertOutput) report(r *convert.Report, dir string) error {
 			return f.Path + " is on no branch"
 		}
 		return f.Path + " is on " + f.Ref
+	})
+	tell(w, "subrepositories", r.Subrepositories, func(f convert.Subrepository) string {
+		if f.Submodule {
+			return fmt.Sprintf("%s (%s) is a submodule, from %s", f.Path, f.Source, f.Ref)
+		}
+		return fmt.Sprintf("%s (%s, %s) is not in %s", f.Path, f.Kind, f.Source, f.Ref)
 	})
 	tell(w, "paths that the origin does not show", r.Hidden, func(path string) string { return path })
 	return nil

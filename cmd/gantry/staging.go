@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -127,6 +128,12 @@ func createMap(name string) (*mapLines, error) {
 }
 
 func (m *mapLines) add(id pack.ID, branch, revision string) error {
+	branch = strings.Map(func(c rune) rune { // which is another name than that of its ref
+		if c < ' ' || c == 0x7f {
+			return '\ufffd'
+		}
+		return c
+	}, branch)
 	_, err := fmt.Fprintf(m.w, "%s\t%s\t%s\n", id, branch, revision)
 	return err
 }

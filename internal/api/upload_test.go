@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -42,6 +43,22 @@ func bundle(t *testing.T) []byte {
 	return content
 }
 
+// hgBundle is a Mercurial bundle of some changesets.
+func hgBundle(t *testing.T, version string) []byte {
+	t.Helper()
+	dir := t.TempDir()
+	kind := map[string]string{"HG10GZ": "gzip-v1", "HG20": "zstd-v2"}[version]
+	script := `hg init r && cd r && for i in 1 2 3; do echo $i >file$i && hg commit -q -A -u "A <a@example.org>" -d "$i 0" -m $i; done && hg bundle -q --all --type ` + kind + ` ../bundle`
+	cmd := exec.CommandContext(t.Context(), "sh", "-ec", script)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "HGRCPATH=", "HGPLAIN=1")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("hg (of the package mercurial): %v\n%s", err, out)
+	}
+	content, err := os.ReadFile(filepath.Join(dir, "bundle"))
+	check(t, err)
+	return content
+}
+
 // What a file is, is told by its content. It is imported as if it had been read at an address, and is not kept.
 func TestUploads(t *testing.T) {
 	t.Parallel()
@@ -55,7 +72,9 @@ func TestUploads(t *testing.T) {
 		{"bundle", "complete", "git", bundle(t)},
 		{"bundle-gzip", "complete", "git", zipped(t, bundle(t))},
 		{"text", "detection_found_nothing", "", []byte("This is a text.\n")},
-		{"mercurial", "error", "", []byte("HG20\x00\x00\x00\x00 and so on")},
+		{"mercurial", "complete", "mercurial", hgBundle(t, "HG20")},
+		{"mercurial-1", "complete", "mercurial", hgBundle(t, "HG10GZ")},
+		{"mercurial-cut", "error", "mercurial", hgBundle(t, "HG20")[:300]},
 		{"cut-dump", "error", "subversion", svnfixture.Standard().Bytes()[:500]},
 	} {
 		c.repository(c.alice, tt.name, false)
@@ -70,7 +89,7 @@ func TestUploads(t *testing.T) {
 		if vcs, _ := imp["vcs"].(string); imp["status"] != tt.status || vcs != tt.vcs {
 			t.Errorf("%s ended as %v", tt.name, imp)
 		}
-		if text, _ := imp["message"].(string); strings.Contains(text, "/") || tt.name == "mercurial" && !strings.Contains(text, "Mercurial bundle") {
+		if text, _ := imp["message"].(string); strings.Contains(text, "/") {
 			t.Errorf("%s: the message is %q", tt.name, text)
 		}
 		c.ask(404, "GET", tt.name, "/upload", "")

@@ -190,20 +190,19 @@ func TestImportWithPublishedClient(t *testing.T) {
 	})
 
 	t.Run("error", func(t *testing.T) {
-		// An answer that Mercurial gives: recognised, and not read by this version.
-		hg := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Query().Get("cmd") != "capabilities" {
+		// An answer that Team Foundation Server gives: recognised, and not read by this version.
+		tfs := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != "/_apis/projects" {
 				http.NotFound(w, r)
 				return
 			}
-			w.Header().Set("Content-Type", "application/mercurial-0.1")
-			io.WriteString(w, "batch branchmap bundle2=HG20 changegroupsubset getbundle known lookup pushkey unbundle=HG10GZ,HG10BZ,HG10UN")
+			io.WriteString(w, `{"count":1,"value":[{"name":"P"}]}`)
 		}))
-		defer hg.Close()
+		defer tfs.Close()
 		watch := watchImport(t, client, "error")
-		watch.start(github.Import{VCSURL: &hg.URL})
+		watch.start(github.Import{VCSURL: &tfs.URL})
 		imp := watch.until("error")
-		if imp.GetVCS() != "mercurial" || imp.GetFailedStep() != "importing" || !strings.Contains(imp.GetMessage(), "mercurial") {
+		if imp.GetVCS() != "tfvc" || imp.GetFailedStep() != "importing" || !strings.Contains(imp.GetMessage(), "tfvc") {
 			t.Errorf("vcs %q, failed_step %q, message %q", imp.GetVCS(), imp.GetFailedStep(), imp.GetMessage())
 		}
 	})

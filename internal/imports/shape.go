@@ -45,11 +45,19 @@ func checkShape(op string, vcs gantry.VCS, shape gantry.Shape) error {
 	if shape == (gantry.Shape{}) {
 		return nil
 	}
-	if vcs == gantry.Git || vcs == gantry.Mercurial {
-		return invalid(op, "svn_options", gantry.InvalidField, "svn_options are for Subversion; this import is of "+string(vcs))
+	if !shape.Suits(vcs) {
+		return invalid(op, "svn_options", gantry.InvalidField, "svn_options are for Subversion; this import is of "+string(vcs)+", and for this "+suited(vcs))
 	}
 	if _, err := history.ParseRules(shape.Layout); err != nil {
 		return invalid(op, "svn_options", gantry.InvalidField, gantry.Message(err))
 	}
 	return nil
+}
+
+// suited says which options there are for a system.
+func suited(vcs gantry.VCS) string {
+	if vcs == gantry.Mercurial {
+		return "there are externals and trailers only"
+	}
+	return "there are none of them"
 }

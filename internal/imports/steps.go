@@ -77,8 +77,6 @@ func (w *worker) identify(ctx context.Context) (bool, error) {
 		return false, err
 	case vcs == "":
 		return w.found(ctx, detect.Result{Outcome: detect.Nothing})
-	case vcs == gantry.Mercurial:
-		return false, gantry.Errorf(gantry.Invalid, "imports.identify", "the file is a Mercurial bundle, which this version of Gantry cannot read; Subversion dumps and Git bundles can be uploaded")
 	}
 	return w.found(ctx, detect.Result{Outcome: detect.Found, VCS: vcs})
 }
@@ -93,7 +91,7 @@ func (w *worker) found(ctx context.Context, found detect.Result) (bool, error) {
 		return false, err
 	}
 	if err := checkShape("imports.detect", found.VCS, now.Shape); err != nil {
-		return false, gantry.Errorf(gantry.Invalid, "imports.detect", "a %s repository was found, and svn_options are for Subversion; take them back by a PATCH with an empty svn_options, and restart the import", found.VCS)
+		return false, gantry.Errorf(gantry.Invalid, "imports.detect", "a %s repository was found, and svn_options are for Subversion: for this %s; take them back by a PATCH with other svn_options, and restart the import", found.VCS, suited(found.VCS))
 	}
 	edit := func(_ *store.Tx, row *store.Import) error {
 		if found.VCS != "" {
@@ -101,7 +99,7 @@ func (w *worker) found(ctx context.Context, found detect.Result) (bool, error) {
 		}
 		switch {
 		case row.Uploaded && found.Outcome == detect.Nothing:
-			row.StatusText = "The file is neither a Subversion dump nor a Git bundle. Upload another one."
+			row.StatusText = "The file is neither a Subversion dump nor a Mercurial or Git bundle. Upload another one."
 		case found.Outcome == detect.Found && !row.Uploaded:
 			row.VCSURL = found.Address.String()
 		}

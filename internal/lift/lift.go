@@ -97,8 +97,10 @@ func Open(ctx context.Context, from Origin, opt Options) (Lift, error) {
 		return openPaths(ctx, from, opt)
 	case gantry.Git:
 		return openRepository(ctx, from, opt)
+	case gantry.Mercurial:
+		return openGraph(ctx, from, opt)
 	}
-	return nil, gantry.Errorf(gantry.Invalid, "lift.Open", "%s repositories are recognised but cannot be read by this version of Gantry; Git and Subversion can", from.VCS)
+	return nil, gantry.Errorf(gantry.Invalid, "lift.Open", "%s repositories are recognised but cannot be read by this version of Gantry; Git, Subversion and Mercurial can", from.VCS)
 }
 
 // installation is what a result consists of, but for its objects.

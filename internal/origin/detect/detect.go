@@ -80,6 +80,16 @@ func Detect(ctx context.Context, opt Options) (Result, error) {
 	}
 	_ = group.Wait()
 	result, err := judge(opt, findings)
+	if errors.Is(err, origin.ErrTemporary) {
+		// There are servers that stumble over several first requests at once, as that of "hg serve" does.
+		for i, p := range asked {
+			if findings[i].answer == fault {
+				findings[i] = p.ask(ctx, opt)
+				findings[i].vcs = p.vcs
+			}
+		}
+		result, err = judge(opt, findings)
+	}
 	if err != nil && ctx.Err() != nil {
 		return Result{}, context.Cause(ctx)
 	}

@@ -3,6 +3,7 @@ package detect
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -115,6 +116,8 @@ func askMercurial(ctx context.Context, opt Options) finding {
 	switch {
 	case err != nil:
 		return finding{answer: fault, err: err}
+	case response.StatusCode == http.StatusInternalServerError:
+		return finding{answer: fault, err: fmt.Errorf("%s: %w: the server answers %s", opt.Address, origin.ErrTemporary, response.Status)}
 	case refused(response) && !opt.Credentials.Empty():
 		return readMercurial(ctx, opt)
 	case refused(response):
