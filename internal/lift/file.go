@@ -12,7 +12,7 @@ import (
 )
 
 // signatures are how the files of an origin begin: bundles as in gitformat-bundle(5), dumps as svnadmin writes them,
-// Mercurial's bundles of both versions.
+// Mercurial's bundles of both versions and its streams.
 var signatures = []struct {
 	begin string
 	vcs   gantry.VCS
@@ -22,6 +22,7 @@ var signatures = []struct {
 	{"SVN-fs-dump-format-version:", gantry.Subversion},
 	{"HG10", gantry.Mercurial},
 	{"HG20", gantry.Mercurial},
+	{"HGS1", gantry.Mercurial},
 }
 
 // longest is the length of the longest signature, with some empty lines before it, which svnadmin load bears.

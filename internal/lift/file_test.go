@@ -24,6 +24,7 @@ func TestIdentify(t *testing.T) {
 		{"bundle", "# v2 git bundle\n", gantry.Git},
 		{"bundle of version 3", "# v3 git bundle\n@object-format=sha1\n", gantry.Git},
 		{"Mercurial bundle", "HG20\x00\x00\x00\x00", gantry.Mercurial},
+		{"Mercurial stream", "HGS1UN\x00\x00", gantry.Mercurial},
 		{"text", "some text\n", ""},
 		{"bundle of another version", "# v9 git bundle\n", ""},
 		{"nothing", "", ""},
