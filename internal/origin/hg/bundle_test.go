@@ -105,18 +105,20 @@ func TestCensored(t *testing.T) {
 	r.run(t, "censor", "-r", "1", "-t", "why", "a")
 	for _, spec := range []string{"none-v2", "none-v2;stream=v2"} {
 		m := pull(t, openBundleFile(t, r.bundle(t, spec, "--all")))
-		censored := 0
-		for node, text := range m.texts["a"] {
-			if header, content := revlog.SplitMetadata(text); string(revlog.Metadata(header, revlog.CensoredKey)) == "why" && len(content) == 0 {
-				censored++
-				flagged := node.String() + " "
-				if !slices.ContainsFunc(m.order, func(s string) bool { return strings.Contains(s, flagged) && strings.HasSuffix(s, " 32768") }) {
-					t.Errorf("%s: %s is not flagged", spec, node)
-				}
+		var flagged []string
+		for _, line := range m.order {
+			if strings.HasSuffix(line, " 32768") {
+				flagged = append(flagged, strings.Fields(line)[1])
 			}
 		}
-		if censored != 1 {
-			t.Errorf("%s: %d tombstones", spec, censored)
+		for node, text := range m.texts["a"] {
+			header, _ := revlog.SplitMetadata(text)
+			if why := string(revlog.Metadata(header, revlog.CensoredKey)); why == "why" != slices.Contains(flagged, node.String()) {
+				t.Errorf("%s: %s is %q, and these are flagged: %q", spec, node, text, flagged)
+			}
+		}
+		if len(flagged) != 1 {
+			t.Errorf("%s: %q are flagged", spec, flagged)
 		}
 	}
 }

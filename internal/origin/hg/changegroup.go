@@ -93,13 +93,13 @@ func (c *changegroup) group(send func(*revlog.Revision) error) error {
 			r.Base = previous
 		}
 		r.Link = take()
+		r.Flags = 0
 		if c.version >= 3 {
 			r.Flags, chunk = revlog.Flags(binary.BigEndian.Uint16(chunk)), chunk[2:]
-		}
-		r.Patch = chunk
-		if c.version < 3 && isTombstone(chunk) {
+		} else if isTombstone(chunk) {
 			r.Flags = revlog.Censored
 		}
+		r.Patch = chunk
 		if err := checkRevision(r); err != nil {
 			return err
 		}
