@@ -38,8 +38,9 @@ func (a *aborted) Error() string {
 
 // failure is what a server's answer, or the lack of one, means.
 type failure struct {
-	meaning error // an error of package origin, or nil
-	message string
+	meaning  error // an error of package origin, or nil
+	message  string
+	tooLarge bool // the question was, perhaps
 }
 
 func (f *failure) Error() string {

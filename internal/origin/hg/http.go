@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/klauspost/compress/zlib"
@@ -72,6 +74,17 @@ func (p *httpPeer) follow(to *url.URL) bool {
 	return true
 }
 
+// maxNodes bounds arguments that are sent in headers: hg serve itself takes a hundred of these, which are of 1 KB mostly.
+func (p *httpPeer) maxNodes() int {
+	switch {
+	case p.caps.has("httppostargs"):
+		return math.MaxInt
+	case p.caps.number("httpheader") >= minHeader:
+		return 1500
+	}
+	return fewNodes
+}
+
 func (p *httpPeer) capabilities() *capabilities { return &p.caps }
 func (p *httpPeer) hostKey() string             { return "" }
 func (p *httpPeer) Close() error                { return nil }
@@ -106,6 +119,11 @@ func (p *httpPeer) send(ctx context.Context, c command, read func(*http.Response
 		}
 		return read(response)
 	})
+}
+
+// tooLarge are the statuses by which servers refuse a request for its size.
+var tooLarge = []int{
+	http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusRequestURITooLong, http.StatusRequestHeaderFieldsTooLarge,
 }
 
 // request writes a command: its arguments are the body, where the server takes that, else in headers, else in the address.
@@ -168,7 +186,10 @@ func (p *httpPeer) judge(c command, response *http.Response) error {
 		}
 		return &web.Moved{To: to}
 	case code/100 != 2:
-		return &failure{meaning: p.web.StatusMeaning(code), message: fmt.Sprintf("the server answers %q to %s", response.Status, c.name)}
+		return &failure{
+			meaning: p.web.StatusMeaning(code), message: fmt.Sprintf("the server answers %q to %s", response.Status, c.name),
+			tooLarge: slices.Contains(tooLarge, code),
+		}
 	case media == mediaError:
 		text, err := io.ReadAll(io.LimitReader(response.Body, maxSaid))
 		if err != nil {

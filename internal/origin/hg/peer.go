@@ -25,6 +25,9 @@ type peer interface {
 	// stream runs a command whose answer, decompressed, read takes as it comes. What read leaves is nobody's.
 	stream(ctx context.Context, c command, read func(io.Reader) error) error
 
+	// maxNodes is how many nodes the arguments of a command may name.
+	maxNodes() int
+
 	// hostKey is the key that an ssh host showed.
 	hostKey() string
 

@@ -69,12 +69,9 @@ func (s *Source) Pull(ctx context.Context, known []revlog.Node, sink revlog.Sink
 // pull brings heads and their ancestors: at first the fastest way that is open, in the end from the server itself what is
 // missing still.
 func (s *Source) pull(ctx context.Context, heads, known []revlog.Node, sink revlog.Sink) error {
-	had := make(map[revlog.Node]bool, len(known))
-	for _, n := range known {
-		had[n] = true
-	}
-	missing := slices.DeleteFunc(slices.Clone(heads), func(n revlog.Node) bool { return had[n] })
-	common := known
+	missing := without(heads, known)
+	former := without(known, heads) // on which something new was built: they tell the server most
+	common := slices.Concat(former, without(known, former))
 	if len(missing) > 0 && len(known) == 0 {
 		came, err := s.pullQuickly(ctx, sink)
 		if err != nil {
@@ -96,6 +93,15 @@ func (s *Source) pull(ctx context.Context, heads, known []revlog.Node, sink revl
 		}
 	}
 	return nil
+}
+
+// without returns the nodes that are not among others.
+func without(nodes, others []revlog.Node) []revlog.Node {
+	had := make(map[revlog.Node]bool, len(others))
+	for _, n := range others {
+		had[n] = true
+	}
+	return slices.DeleteFunc(slices.Clone(nodes), func(n revlog.Node) bool { return had[n] })
 }
 
 // pullQuickly brings as much as there is in a form that costs the server little, if it offers one, and returns what came.
@@ -144,17 +150,31 @@ func (s *Source) getStream(ctx context.Context, to *intake) error {
 	}}, func(in io.Reader) error { return readBundle(in, to) })
 }
 
-// maxNodes are so many heads or common changesets that a request is not refused for its size where they are sent in
-// headers. Of heads, all are meant when none are told; without some of the common ones more comes than is missing.
-const maxNodes = 350
+// fewNodes are as many as every server takes in headers.
+const fewNodes = 150
 
-// getBundle has the server make a bundle of heads without the common changesets and their ancestors.
+// getBundle has the server make a bundle of heads without the common changesets and their ancestors. Where a request has no
+// room for all of them, either all heads that there are are meant, of which none are told, or not all that is common is told,
+// and more comes than is missing.
 func (s *Source) getBundle(ctx context.Context, heads, common []revlog.Node, to *intake) error {
-	common = append(slices.Clone(common[max(0, len(common)-maxNodes):]), revlog.Null)
-	args := []argument{{"common", joinNodes(common)}}
-	if len(heads) <= maxNodes {
-		args = append(args, argument{"heads", joinNodes(heads)})
+	most := s.peer.maxNodes()
+	err := s.askBundle(ctx, heads, common, most, to)
+	var refused *failure
+	if errors.As(err, &refused) && refused.tooLarge && len(heads)+len(common) > fewNodes {
+		s.opt.Log.WarnContext(ctx, "a server of Mercurial takes short questions only", "because", err)
+		err = s.askBundle(ctx, heads, common, fewNodes, to)
 	}
+	return err
+}
+
+func (s *Source) askBundle(ctx context.Context, heads, common []revlog.Node, most int, to *intake) error {
+	var args []argument
+	if len(heads) <= most/2 {
+		args = append(args, argument{"heads", joinNodes(heads)})
+		most -= len(heads)
+	}
+	common = append(slices.Clone(common[:min(most, len(common))]), revlog.Null)
+	args = append(args, argument{"common", joinNodes(common)})
 	read := func(in io.Reader) error { return readChangegroup(bufio.NewReaderSize(in, bundleBuffer), 1, to) }
 	if s.peer.capabilities().bundle2 != nil {
 		args = append(args, argument{"bundlecaps", spoken}, argument{"cg", "1"})

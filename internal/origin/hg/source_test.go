@@ -2,6 +2,7 @@ package hg
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"gantry/internal/gantrytest/hgfixture"
 	"gantry/internal/origin"
 	"gantry/internal/revlog"
 )
@@ -144,6 +146,43 @@ func TestPullMore(t *testing.T) {
 		}
 		if news := len(m.order) - before; news != 4 || !slices.Contains(heads.Heads, tip) || heads.Bookmarks["moves"] != tip {
 			t.Errorf("%s: %d revisions came instead of 4, and the heads are %v", name, news, heads)
+		}
+	}
+}
+
+// A repository with very many heads is read, and read on, whether its server takes long questions or not.
+func TestManyHeads(t *testing.T) {
+	t.Parallel()
+	const many = 2000
+	h := hgfixture.NewHistory()
+	for n := range many {
+		h.Commit(hgfixture.Changeset{Parents: []int{min(n, 1)}, Description: fmt.Sprint(n)})
+	}
+	r := hgfixture.New(t)
+	r.Load(t, h)
+	type reader struct {
+		*Source
+		heard *model
+	}
+	readers := map[string]reader{}
+	for name, settings := range map[string][]string{
+		"headers": nil, "small headers": {"server.maxhttpheaderlen=300"}, "address": {"server.maxhttpheaderlen=0"}, "body": {"experimental.httppostargs=yes"},
+	} {
+		s := openSource(t, reading(t, r.Serve(t, append(settings, "server.uncompressed=no")...)))
+		m := pull(t, s)
+		if len(m.heads.Heads) != many-1 || len(m.order) != many {
+			t.Fatalf("%s: %d heads and %d changesets came", name, len(m.heads.Heads), len(m.order))
+		}
+		readers[name] = reader{s, m}
+	}
+	for n, parent := range []int{1, many, many + 2} { // on the root, and two on the last head
+		h.Commit(hgfixture.Changeset{Parents: []int{parent}, Description: fmt.Sprint("new ", n)})
+	}
+	r.Load(t, h)
+	for name, s := range readers {
+		heads, err := s.Pull(t.Context(), s.heard.heads.Heads, s.heard)
+		if err != nil || len(heads.Heads) != many || len(s.heard.order) != many+3 {
+			t.Errorf("%s: %d heads, %d changesets, %v", name, len(heads.Heads), len(s.heard.order), err)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/url"
 	"os"
@@ -96,6 +97,7 @@ func (p *sshPeer) connect(ctx context.Context) error {
 }
 
 func (p *sshPeer) capabilities() *capabilities { return &p.caps }
+func (p *sshPeer) maxNodes() int               { return math.MaxInt }
 func (p *sshPeer) hostKey() string             { return p.opt.HostKeys[0] }
 
 func (p *sshPeer) Close() error {
