@@ -246,10 +246,16 @@ func TestEvilPaths(t *testing.T) {
 func tryHg(t *testing.T, h *hgfixture.History) (converted, error) {
 	t.Helper()
 	c := openGraph(t, t.TempDir(), "a", Options{})
-	if err := c.ReadGraph(t.Context(), hg.ReadBundle(bytes.NewReader(h.Bundle()), "evil", t.TempDir())); err != nil {
+	if err := c.ReadGraph(t.Context(), hg10(t, h)); err != nil {
 		return converted{}, err
 	}
 	return mappedHg(t, c), nil
+}
+
+// hg10 is a history as it was written down.
+func hg10(t *testing.T, h *hgfixture.History) origin.GraphSource {
+	t.Helper()
+	return hg.ReadBundle(bytes.NewReader(h.Bundle()), "history", t.TempDir())
 }
 
 // judgeEveryWayOfHg converts a repository from servers and bundles. hg judges one of the results, to which the others are

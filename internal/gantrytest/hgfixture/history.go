@@ -28,8 +28,11 @@ type committed struct {
 }
 
 type file struct {
-	node revlog.Node
-	flag byte
+	node   revlog.Node
+	flag   byte
+	text   string
+	fresh  bool // it has no node before all changes are known
+	header string
 }
 
 // Changeset is what a changeset says of itself. All that is empty has a default.
@@ -58,6 +61,9 @@ func (h *History) Node(number int) string { return h.at(number).node.String() }
 // Paths are those of the files of a changeset, in order.
 func (h *History) Paths(number int) []string { return slices.Sorted(maps.Keys(h.at(number).tree)) }
 
+// Text is the content of a file of a changeset.
+func (h *History) Text(number int, path string) string { return h.at(number).tree[path].text }
+
 // Flag is the flag of a file of a changeset in the manifest; 0 for none.
 func (h *History) Flag(number int, path string) byte { return h.at(number).tree[path].flag }
 
@@ -83,6 +89,7 @@ func (h *History) Commit(c Changeset, changes ...Change) int {
 	for _, change := range changes {
 		change(d)
 	}
+	d.settle()
 	made := committed{tree: d.tree, manifest: d.p1.manifest}
 	if len(d.touched) > 0 {
 		made.manifest = h.manifests.add(d.p1.manifest, d.p2.manifest, manifestText(d.tree), number)
@@ -159,7 +166,9 @@ func Link(path, target string) Change {
 // Flag changes the flag of a file alone: 0, 'x' or 'l'.
 func Flag(path string, flag byte) Change {
 	return func(d *draft) {
-		d.tree[path] = file{d.tree[path].node, flag}
+		f := d.tree[path]
+		f.flag = flag
+		d.tree[path] = f
 		d.touched[path] = true
 	}
 }
@@ -200,20 +209,36 @@ func (d *draft) put(path, header, text string, flag byte) {
 	if header == "" && strings.HasPrefix(text, "\x01\n") {
 		header = "\x01\n\x01\n"
 	}
-	log := d.h.files[path]
-	if log == nil {
-		log = &group{}
-		d.h.files[path] = log
-	}
-	p1, p2 := d.p1.tree[path].node, d.p2.tree[path].node
-	if header != "" || p1 == p2 {
-		p2 = revlog.Null
-	}
-	if strings.Contains(header, "copy:") {
-		p1, p2 = revlog.Null, p1 // so that hg looks for the parent where the header says
-	}
-	d.tree[path] = file{log.add(p1, p2, []byte(header+text), d.number), flag}
+	d.tree[path] = file{text: text, flag: flag, fresh: true, header: header}
 	d.touched[path] = true
+}
+
+// settle gives the files their nodes, and forgets those that came and went.
+func (d *draft) settle() {
+	maps.DeleteFunc(d.touched, func(path string, _ bool) bool {
+		_, now := d.tree[path]
+		_, before1 := d.p1.tree[path]
+		_, before2 := d.p2.tree[path]
+		return !now && !before1 && !before2
+	})
+	for path, f := range d.tree {
+		if !f.fresh {
+			continue
+		}
+		log := d.h.files[path]
+		if log == nil {
+			log = &group{}
+			d.h.files[path] = log
+		}
+		p1, p2 := d.p1.tree[path].node, d.p2.tree[path].node
+		switch {
+		case strings.Contains(f.header, "copy:"):
+			p1, p2 = revlog.Null, p1 // hg looks for the first one where the header says
+		case p1 == p2:
+			p2 = revlog.Null
+		}
+		d.tree[path] = file{node: log.add(p1, p2, []byte(f.header+f.text), d.number), flag: f.flag, text: f.text}
+	}
 }
 
 // group is all revisions of one revlog.
