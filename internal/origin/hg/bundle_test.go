@@ -128,14 +128,24 @@ func TestExternal(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t, "extensions.lfs=", "lfs.track=size('>1KB')", "lfs.url=null://", "lfs.usercache="+t.TempDir())
 	r.commit(t, "1", map[string]string{"large": noise(1, 2000), "small": "small\n"})
+	r.commit(t, "2", map[string]string{"large": noise(1, 3000)})
+	r.run(t, "cp", "-q", "large", "copied")
+	r.commit(t, "3", map[string]string{"large": "small\n"})
+	r.commit(t, "4", map[string]string{"large": noise(1, 2000)})
 	for _, spec := range []string{"none-v2;cg.version=03", "none-v2;stream=v2;cg.version=03"} {
 		m := pull(t, openBundleFile(t, r.bundle(t, spec, "--all")))
-		if len(m.texts["large"]) != 1 || len(m.texts["small"]) != 1 {
-			t.Fatalf("%s: %v came", spec, m.order)
+		pointers := 0
+		for _, line := range m.order {
+			if strings.HasSuffix(line, " 8192") {
+				pointers++
+			}
 		}
-		for _, text := range m.texts["large"] {
+		if pointers != 4 || len(m.texts["large"]) != 4 || len(m.texts["copied"]) != 1 {
+			t.Errorf("%s: %d pointers in %q", spec, pointers, m.order)
+		}
+		for node, text := range m.texts["copied"] {
 			if !strings.HasPrefix(string(text), "version https://git-lfs") {
-				t.Errorf("%s: the text is %q", spec, text)
+				t.Errorf("%s: the text of %s is %q", spec, node, text)
 			}
 		}
 	}

@@ -96,7 +96,7 @@ func (c *changegroup) group(send func(*revlog.Revision) error) error {
 		r.Flags = 0
 		if c.version >= 3 {
 			r.Flags, chunk = revlog.Flags(binary.BigEndian.Uint16(chunk)), chunk[2:]
-		} else if isTombstone(chunk) {
+		} else if replaces(chunk, tombstone) { // nothing else tells of it
 			r.Flags = revlog.Censored
 		}
 		r.Patch = chunk
@@ -114,17 +114,23 @@ func (c *changegroup) group(send func(*revlog.Revision) error) error {
 	}
 }
 
-// isTombstone reports whether a patch puts a tombstone in the place of a text. Where there are no flags, this alone tells
-// of it: such a patch replaces all of its base.
-func isTombstone(patch []byte) bool {
+// replaces reports whether a patch puts a text in the place of its base that begins so.
+func replaces(patch []byte, begin string) bool {
 	const header = 12 // of a hunk
-	return len(patch) > header && bytes.HasPrefix(patch[header:], []byte("\x01\n"+revlog.CensoredKey+":"))
+	return len(patch) > header && bytes.HasPrefix(patch[header:], []byte(begin))
 }
+
+// Texts that are not what their nodes tell of begin so, and always come whole.
+const (
+	tombstone = "\x01\n" + revlog.CensoredKey + ":"
+	pointer   = "version https://git-lfs.github.com/spec/"
+)
 
 // knownFlags are those that a revision may have.
 const knownFlags = revlog.Censored | revlog.Ellipsis | revlog.External | revlog.Copies
 
-// checkRevision refuses what no revision is.
+// checkRevision refuses what no revision is. What its node does not tell of must look like it: no flag keeps a text from
+// being checked.
 func checkRevision(r *revlog.Revision) error {
 	switch {
 	case r.Node.IsNull():
@@ -133,6 +139,10 @@ func checkRevision(r *revlog.Revision) error {
 		return malformedf("revision %s has the unknown flags %#x", r.Node, uint16(r.Flags&^knownFlags))
 	case r.Flags&revlog.Ellipsis != 0:
 		return malformedf("revision %s is one of a narrow clone, which does not have all of its history; take the repository that it was cloned from", r.Node)
+	case r.Flags&revlog.Censored != 0 && !replaces(r.Patch, tombstone):
+		return malformedf("revision %s says that its text was taken away, and has one", r.Node)
+	case r.Flags&revlog.External != 0 && !replaces(r.Patch, pointer):
+		return malformedf("revision %s says that its text is kept elsewhere, and not where", r.Node)
 	case r.Base == r.Node:
 		return malformedf("revision %s is a patch against itself", r.Node)
 	}

@@ -247,6 +247,8 @@ func TestBrokenStreams(t *testing.T) {
 		{"inline data of 2 GB", newStore(inline(entry(0, 0, math.MaxInt32, 1, 0, 0, -1)), text), "too short"},
 		{"a text of another size", newStore(entry(0, 0, size, size, 0, 0, -1), text), "bytes instead of"},
 		{"unknown flags", newStore(entry(1, 0, size, size-1, 0, 0, -1), text), "unknown flags 0x1"},
+		{"a flag that keeps a text from being checked", newStore(entry(uint16(revlog.Censored), 0, size, size-1, 0, 0, -1), text), "was taken away, and has one"},
+		{"another such flag", newStore(entry(uint16(revlog.External), 0, size, size-1, 0, 0, -1), text), "kept elsewhere, and not where"},
 		{"a narrow clone", newStore(entry(uint16(revlog.Ellipsis), 0, size, size-1, 0, 0, -1), text), "narrow clone"},
 		{"a parent that is itself", newStore(entry(0, 0, size, size-1, 0, 0, 0), text), "do not come before it"},
 		{"unknown compression", newStore(entry(0, 0, 1, 1, 0, 0, -1), "?"), `begins with '?'`},
