@@ -122,6 +122,16 @@ func parseSize(text string) (int64, error) {
 	return int64(n * scale), nil
 }
 
+// String says which bundle that is. What may be secret of an address is not in it.
+func (b cloneBundle) String() string {
+	return fmt.Sprintf("the clone bundle %s (%s)", plainURL(b.url), b.spec)
+}
+
+// plainURL is an address without what lets somebody in: a password, or a signature in its query.
+func plainURL(u *url.URL) string {
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}).String()
+}
+
 // cloneBundles asks which bundles the server recommends for a beginning.
 func (s *Source) cloneBundles(ctx context.Context) ([]cloneBundle, error) {
 	if !s.peer.capabilities().has("clonebundles") {

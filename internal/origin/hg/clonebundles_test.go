@@ -1,8 +1,10 @@
 package hg
 
 import (
+	"bytes"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -101,6 +103,7 @@ func TestCloneBundles(t *testing.T) {
 		{"the first one is cut", []string{"URL/half.hg BUNDLESPEC=zstd-v2", "URL/gzip.hg BUNDLESPEC=gzip-v1"}, "/half.hg , /gzip.hg ", begin + bundle},
 		{"none is one", []string{"URL/garbage.hg BUNDLESPEC=zstd-v2"}, "/garbage.hg ", begin + stream},
 		{"goes round", []string{"URL/circle.hg BUNDLESPEC=zstd-v2"}, strings.Repeat("/circle.hg , ", maxRedirects) + "/circle.hg ", begin + stream},
+		{"secret address", []string{"URL/gone.hg?signature=sesame BUNDLESPEC=zstd-v2"}, "/gone.hg ", begin + stream},
 		{"nobody there", []string{closed.URL + "/x.hg BUNDLESPEC=zstd-v2"}, "", begin + stream},
 		{"breaks", []string{"URL/breaks.hg BUNDLESPEC=zstd-v2"}, "breaks", begin + bundle},
 		{"breaks and begins again", []string{"URL/breaks-untold.hg BUNDLESPEC=zstd-v2"}, "breaks", begin + bundle},
@@ -115,7 +118,12 @@ func TestCloneBundles(t *testing.T) {
 			server := newFront(t, address, unchanged)
 			opt := reading(t, server.URL)
 			opt.Credentials.Username, opt.Credentials.Password = "alice", "sesame"
+			var log bytes.Buffer
+			opt.Log = slog.New(slog.NewTextHandler(&log, nil))
 			same(t, want, pull(t, openSource(t, opt)))
+			if strings.Contains(log.String(), "sesame") || (len(tt.lines) > 0) != strings.Contains(log.String(), "the clone bundle http://127.0.0.1:") {
+				t.Errorf("the log says: %s", log.String())
+			}
 			if asked := server.questions(); asked != tt.asked {
 				t.Errorf("it was asked %q, want %q", asked, tt.asked)
 			}

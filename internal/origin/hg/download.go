@@ -41,7 +41,7 @@ func fetch(ctx context.Context, opt Options, from *url.URL) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &download{url: from, log: opt.Log, web: web.Server{HTTP: opt.HTTP, Address: from.Redacted(), IdleTimeout: opt.IdleTimeout}}
+	d := &download{url: from, log: opt.Log, web: web.Server{HTTP: opt.HTTP, Address: plainURL(from), IdleTimeout: opt.IdleTimeout}}
 	if err := d.copyTo(ctx, spoolWriter{file}); err != nil {
 		file.Close()
 		return nil, err

@@ -29,9 +29,9 @@ func unsupportedf(format string, args ...any) error { return unsupported(fmt.Spr
 type aborted struct{ message, hint string }
 
 func (a *aborted) Error() string {
-	text := fmt.Sprintf("the server says: %s", a.message)
+	text := "the server says: " + said([]byte(a.message))
 	if a.hint != "" {
-		text += " (" + a.hint + ")"
+		text += " (" + said([]byte(a.hint)) + ")"
 	}
 	return text
 }

@@ -195,7 +195,7 @@ func (p *httpPeer) judge(c command, response *http.Response) error {
 		if err != nil {
 			return err
 		}
-		return &aborted{message: said(text)}
+		return &aborted{message: string(text)}
 	case !strings.HasPrefix(media, mediaPrefix) && media != mediaOld:
 		return &failure{meaning: origin.ErrNotFound, message: fmt.Sprintf("the answer is %.100q, not a Mercurial repository's; "+
 			`give the address that "hg clone" takes, not that of a web page`, media)}

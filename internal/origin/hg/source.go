@@ -111,8 +111,7 @@ func (s *Source) pullQuickly(ctx context.Context, sink revlog.Sink) (*intake, er
 		return nil, err
 	}
 	for _, b := range bundles[:min(len(bundles), triedBundles)] {
-		way := fmt.Sprintf("the clone bundle %s (%s)", b.url.Redacted(), b.spec)
-		came, err := s.try(ctx, sink, way, true, func(to *intake) error { return s.readCloneBundle(ctx, b, to) })
+		came, err := s.try(ctx, sink, b.String(), true, func(to *intake) error { return s.readCloneBundle(ctx, b, to) })
 		if err != nil || came != nil {
 			return came, err
 		}

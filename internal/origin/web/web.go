@@ -135,7 +135,7 @@ func (s *Server) StatusMeaning(status int) error {
 type Moved struct{ To *url.URL }
 
 func (m *Moved) Error() string {
-	return fmt.Sprintf("the server says that the repository is at %s now; if that is right, import it from there", m.To)
+	return fmt.Sprintf("the server says that the repository is at %s now; if that is right, import it from there", m.To.Redacted())
 }
 
 // Follows reports whether a reader may go where a server says that the repository is: the credentials, which were given for
