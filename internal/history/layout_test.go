@@ -59,8 +59,8 @@ func TestParseRules(t *testing.T) {
 		{strings.Repeat("#", maxRules+1), "bytes"},
 		{strings.Repeat("trunk a until 1\ntrunk a until 2", 40), "is not a revision"},
 		{manyEras(), "different revisions"},
-		{rulesOf(maxComparable+1, "tags t/%d*"), "1001 names with *"},
-		{rulesOf(1<<10, "tags t/%010b", "0", "*/", "1", "a/"), "1023 names with *"},
+		{rulesOf(maxComparable+1, "tags t/%d*"), "1001 * together"},
+		{rulesOf(1<<10, "tags t/%010b", "0", "*/", "1", "a/"), "1023 * together"},
 		{"trunk " + strings.Repeat("a/", maxRuleNames) + "a", "more than 131072 names"},
 	} {
 		_, err := ParseRules(tt.text)

@@ -93,7 +93,7 @@ func (r *Rules) checkSize() error {
 		}
 	}
 	if n := root.comparable(); n > maxComparable {
-		return fmt.Errorf("there are paths that would have to be compared with %d names with * in them; %d are allowed: put rules together", n, maxComparable)
+		return fmt.Errorf("there are paths on which rules with %d * together would have to be tried; %d are allowed: put rules together", n, maxComparable)
 	}
 	return nil
 }
