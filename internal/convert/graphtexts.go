@@ -59,7 +59,7 @@ type link struct {
 const maxHeldLinks = 256
 
 // idleBytes is how much waits for its next use: what is made anew has to be cleared, and to be collected.
-const idleBytes = 8 << 20
+const idleBytes = 4 << 20
 
 // reset forgets all texts.
 func (c *chain) reset() {

@@ -24,7 +24,7 @@ type laneWorker struct {
 }
 
 // chainBytes is how much of one lane's texts is held.
-const chainBytes = 16 << 20
+const chainBytes = 4 << 20
 
 func newLaneWorker(g *graph) *laneWorker {
 	return &laneWorker{
