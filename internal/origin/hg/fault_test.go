@@ -3,6 +3,7 @@ package hg
 import (
 	"bufio"
 	"compress/zlib"
+	"context"
 	"crypto/md5" // Apache's files of Digest passwords are made of it
 	"crypto/tls"
 	"crypto/x509"
@@ -347,6 +348,51 @@ type failing struct{ err error }
 func (f failing) Changeset(*revlog.Revision) error        { return nil }
 func (f failing) Manifest(string, *revlog.Revision) error { return nil }
 func (f failing) File(string, *revlog.Revision) error     { return f.err }
+
+// A server that says nothing has hung up; a sink that takes its time over something has not.
+func TestSilent(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	defer server.Close()
+	opt := reading(t, server.URL)
+	opt.IdleTimeout = 100 * time.Millisecond
+	_, err := Open(t.Context(), opt)
+	checkError(t, err, origin.ErrTemporary, "silent")
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	opt.IdleTimeout = time.Minute
+	if _, err := Open(ctx, opt); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, origin.ErrTemporary) {
+		t.Errorf("got %v", err)
+	}
+
+	r := newStandardRepo(t)
+	ssh := r.serveSSH(t, "", "server.uncompressed=no")
+	for address, creds := range map[string]origin.Credentials{
+		r.serve(t, "server.uncompressed=no"): {}, "ssh://" + ssh.Address + "/repo": {Username: ssh.User, Password: ssh.Password},
+	} {
+		t.Run(address[:4], func(t *testing.T) {
+			t.Parallel()
+			opt := reading(t, address)
+			opt.Credentials, opt.IdleTimeout = creds, 5*time.Second
+			s := openSource(t, opt)
+			if _, err := s.Pull(t.Context(), nil, &slow{model: newModel(), pause: 6 * time.Second}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// slow takes its time over the first changeset.
+type slow struct {
+	*model
+	pause time.Duration
+}
+
+func (s *slow) Changeset(r *revlog.Revision) error {
+	time.Sleep(s.pause)
+	s.pause = 0
+	return s.model.Changeset(r)
+}
 
 // What goes wrong at an ssh host is told in its own words.
 func TestSSHFaults(t *testing.T) {
