@@ -182,3 +182,26 @@ func TestReadBundle(t *testing.T) {
 		t.Errorf("read twice: %v", err)
 	}
 }
+
+// Large texts come from files, however they are kept, and what is beside them comes as before.
+func TestLargeTexts(t *testing.T) {
+	t.Parallel()
+	const line = "a line of a large text, which is repeated\n"
+	for _, config := range []string{"format.revlog-compression=zstd", "format.revlog-compression=zlib", "format.revlog-compression=none"} {
+		t.Run(config, func(t *testing.T) {
+			t.Parallel()
+			r := newRepo(t, config)
+			large := strings.Repeat(line, keepChunk/len(line)+2)
+			r.commit(t, "1", map[string]string{"large": large, "small": "1\n"})
+			r.commit(t, "2", map[string]string{"large": "first\n" + large, "small": "2\n"})
+			r.commit(t, "3", map[string]string{"large": strings.ToUpper(large)})
+			r.commit(t, "4", map[string]string{"large": "small\n"})
+			m := pull(t, openBundleFile(t, r.bundle(t, "none-v2;stream=v2", "--all")))
+			judge(t, r, m)
+			other := pull(t, openBundleFile(t, r.bundle(t, "none-v2", "--all")))
+			if diff := cmp.Diff(m.told(), other.told()); diff != "" {
+				t.Errorf("the changegroup tells something else than the stream:\n%s", diff)
+			}
+		})
+	}
+}

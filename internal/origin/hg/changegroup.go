@@ -16,7 +16,7 @@ const (
 	maxPath   = 64 << 10      // bytes of a file's path
 	maxChunk  = delta.MaxText // bytes of a chunk, which never has more behind its length
 	readStep  = 1 << 20       // bytes that are taken at once for what somebody says is to come
-	keepChunk = 16 << 20      // bytes of a buffer that is worth keeping
+	keepChunk = 16 << 20      // bytes of a chunk that is held in memory
 )
 
 // changegroup reads one changegroup (mercurial/helptext/internals/changegroups.txt).
@@ -25,6 +25,7 @@ type changegroup struct {
 	to      *intake
 	version int // 1 to 4
 	chunk   []byte
+	large   large // a chunk that is not held in memory
 	rev     revlog.Revision
 }
 
@@ -32,7 +33,8 @@ type changegroup struct {
 var headerSizes = [...]int{1: 80, 2: 100, 3: 102, 4: 103}
 
 func readChangegroup(in *bufio.Reader, version int, to *intake) error {
-	c := &changegroup{in: in, to: to, version: version}
+	c := &changegroup{in: in, to: to, version: version, large: large{dir: to.tempDir}}
+	defer c.large.close()
 	if err := c.group(to.changeset); err != nil {
 		return err
 	}
@@ -155,7 +157,13 @@ func (c *changegroup) next(limit int) ([]byte, error) {
 	if err != nil || n == 0 {
 		return nil, err
 	}
-	c.chunk, err = readInto(c.in, emptied(c.chunk, n), n)
+	if n > keepChunk {
+		return c.large.fill(func(w io.Writer) error {
+			_, err := io.CopyN(w, c.in, int64(n))
+			return unexpected(err)
+		})
+	}
+	c.chunk, err = readInto(c.in, c.chunk[:0], n)
 	return c.chunk, err
 }
 
@@ -183,14 +191,6 @@ func (c *changegroup) length(limit int) (int, error) {
 		return 0, malformedf("a chunk has a length of %d where at most %d can be", n, limit)
 	}
 	return int(n) - len(word), nil
-}
-
-// emptied returns buf for about n other bytes, without its memory where that is far too much.
-func emptied(buf []byte, n int) []byte {
-	if cap(buf) > keepChunk && n < keepChunk {
-		return nil
-	}
-	return buf[:0]
 }
 
 // readInto appends n bytes to buf. Memory is taken as bytes come, however many are said to come.

@@ -21,7 +21,8 @@ func (s *store) read(to *intake) error {
 			return err
 		}
 	}
-	r := &revlogReader{to: to, store: s}
+	r := &revlogReader{to: to, store: s, large: large{dir: to.tempDir}}
+	defer r.large.close()
 	defer r.chunk.close()
 	if err := r.read(changelogName, to.changeset); err != nil {
 		return err
@@ -47,6 +48,7 @@ type revlogReader struct {
 	data       chunkSource
 	packed     []byte
 	chunk      unpacker
+	large      large // a patch that is not held in memory
 	rev        revlog.Revision
 }
 
@@ -105,12 +107,7 @@ func (r *revlogReader) revisions(name string, index *io.SectionReader, send func
 		if err != nil {
 			return err
 		}
-		if layout.Inline {
-			r.packed, err = readInto(&r.index, emptied(r.packed, e.Packed), e.Packed)
-		} else {
-			r.packed, err = r.data.take(emptied(r.packed, e.Packed), e.Offset, e.Packed)
-		}
-		if err != nil {
+		if err := r.patch(&e, e.Base == number, layout.Inline); err != nil {
 			return err
 		}
 		if err := r.revision(number, &e, layout); err != nil {
@@ -123,28 +120,45 @@ func (r *revlogReader) revisions(name string, index *io.SectionReader, send func
 	}
 }
 
-// revision makes the revision of an entry whose chunk was read.
-func (r *revlogReader) revision(number int, e *revlog.IndexEntry, layout revlog.Layout) (err error) {
+// patch reads the chunk of an entry, which may be a whole text, and makes it the patch of the revision.
+func (r *revlogReader) patch(e *revlog.IndexEntry, whole, inline bool) (err error) {
+	chunk := io.LimitReader(&r.index, int64(e.Packed))
+	if !inline {
+		if chunk, err = r.data.open(e.Offset, e.Packed); err != nil {
+			return err
+		}
+	}
+	if e.Packed > keepChunk || whole && e.Size > keepChunk {
+		r.rev.Patch, err = r.large.fill(func(w io.Writer) error { return unpackTo(w, chunk, whole, e) })
+		return err
+	}
+	if r.packed, err = readInto(chunk, r.packed[:0], e.Packed); err != nil {
+		return err
+	}
+	if whole {
+		r.rev.Patch, err = r.chunk.text(r.packed, e.Size)
+	} else {
+		r.rev.Patch, err = r.chunk.patch(r.packed)
+	}
+	return err
+}
+
+// revision makes the rest of the revision of an entry.
+func (r *revlogReader) revision(number int, e *revlog.IndexEntry, layout revlog.Layout) error {
 	rev := &r.rev
-	*rev = revlog.Revision{Node: e.Node, P1: r.node(e.P1), P2: r.node(e.P2), Link: e.Node, Flags: e.Flags}
+	*rev = revlog.Revision{Node: e.Node, P1: r.node(e.P1), P2: r.node(e.P2), Link: e.Node, Flags: e.Flags, Patch: rev.Patch}
 	if r.changesets != nil {
 		if e.Link < 0 || e.Link >= len(r.changesets) {
 			return malformedf("it is of changeset %d, where there are %d", e.Link, len(r.changesets))
 		}
 		rev.Link = r.changesets[e.Link]
 	}
-	if e.Base == number {
-		rev.Patch, err = r.chunk.text(r.packed, e.Size)
-	} else {
+	if e.Base != number {
 		base := e.Base
 		if !layout.GeneralDelta {
 			base = number - 1
 		}
 		rev.Base = r.node(base)
-		rev.Patch, err = r.chunk.patch(r.packed)
-	}
-	if err != nil {
-		return err
 	}
 	return checkRevision(rev)
 }
@@ -165,22 +179,22 @@ type chunkSource struct {
 
 func (c *chunkSource) reset(file *io.SectionReader) { c.file, c.at = file, -1 }
 
-// take appends n bytes at an offset to buf.
-func (c *chunkSource) take(buf []byte, offset int64, n int) ([]byte, error) {
+// open returns n bytes at an offset.
+func (c *chunkSource) open(offset int64, n int) (io.Reader, error) {
 	switch {
 	case n == 0:
-		return buf, nil
+		return io.LimitReader(&c.in, 0), nil
 	case c.file == nil:
-		return buf, malformedf("it has its text in another file, which is missing")
+		return nil, malformedf("it has its text in another file, which is missing")
 	case offset > c.file.Size()-int64(n):
-		return buf, malformedf("its text is %d bytes at %d of a file of %d", n, offset, c.file.Size())
+		return nil, malformedf("its text is %d bytes at %d of a file of %d", n, offset, c.file.Size())
 	}
 	if offset != c.at {
 		if _, err := c.file.Seek(offset, io.SeekStart); err != nil {
-			return buf, err
+			return nil, err
 		}
 		c.in.Reset(c.file)
 	}
 	c.at = offset + int64(n)
-	return readInto(&c.in, buf, n)
+	return io.LimitReader(&c.in, int64(n)), nil
 }

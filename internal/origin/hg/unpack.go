@@ -2,7 +2,6 @@ package hg
 
 import (
 	"bytes"
-	"errors"
 	"io"
 	"slices"
 
@@ -21,7 +20,7 @@ type unpacker struct {
 
 // text makes a chunk that is a whole text of size bytes a patch against nothing.
 func (u *unpacker) text(packed []byte, size int) ([]byte, error) {
-	u.buf = delta.FullPatch(emptied(u.buf, size), size)
+	u.buf = delta.FullPatch(u.buf[:0], size)
 	start := len(u.buf)
 	if err := u.unpack(packed); err != nil {
 		return nil, err
@@ -34,7 +33,7 @@ func (u *unpacker) text(packed []byte, size int) ([]byte, error) {
 
 // patch returns the patch that a chunk is.
 func (u *unpacker) patch(packed []byte) ([]byte, error) {
-	u.buf = emptied(u.buf, len(packed))
+	u.buf = u.buf[:0]
 	err := u.unpack(packed)
 	return u.buf, err
 }
@@ -54,9 +53,13 @@ func (u *unpacker) unpack(packed []byte) error {
 	case '(':
 		return u.decode(packed)
 	default:
-		return malformedf("it is compressed in a way that begins with %q, which is not known", packed[0])
+		return unknownCompression(packed[0])
 	}
 	return nil
+}
+
+func unknownCompression(first byte) error {
+	return malformedf("it is compressed in a way that begins with %q, which is not known", first)
 }
 
 func (u *unpacker) inflate(packed []byte) (err error) {
@@ -66,19 +69,28 @@ func (u *unpacker) inflate(packed []byte) (err error) {
 	} else {
 		err = u.zlib.(zlib.Resetter).Reset(in, nil)
 	}
-	for err == nil {
-		if len(u.buf) > delta.MaxText {
-			return malformedf("it has more than %d bytes", int64(delta.MaxText))
-		}
-		u.buf = slices.Grow(u.buf, max(4*len(packed), 512))
-		var n int
-		n, err = u.zlib.Read(u.buf[len(u.buf):cap(u.buf)])
-		u.buf = u.buf[:len(u.buf)+n]
+	if err == nil {
+		err = u.readAll(u.zlib, len(packed))
 	}
-	if err != io.EOF { //nolint:errorlint // of the decoder itself
+	if err != nil {
 		return malformedf("zlib: %v", err)
 	}
 	return nil
+}
+
+// readAll appends to buf all that comes of so many packed bytes.
+func (u *unpacker) readAll(in io.Reader, packed int) error {
+	for {
+		u.buf = slices.Grow(u.buf, max(4*packed, 512))
+		n, err := in.Read(u.buf[len(u.buf):cap(u.buf)])
+		u.buf = u.buf[:len(u.buf)+n]
+		switch {
+		case err != nil:
+			return atEnd(err)
+		case len(u.buf) > delta.MaxText:
+			return malformedf("it has more than %d bytes", int64(delta.MaxText))
+		}
+	}
 }
 
 const (
@@ -98,28 +110,24 @@ func (u *unpacker) decode(packed []byte) (err error) {
 	if err := head.Decode(packed); err != nil {
 		return malformedf("zstd: %v", err)
 	}
-	most := min(delta.MaxText, (int64(len(packed))/zstdBlockHeader+1)*zstdBlock)
-	size := min(most, int64(4*len(packed))) // guessed
-	if head.HasFCS {
-		if head.FrameContentSize > uint64(most) {
-			return malformedf("zstd: %d bytes would be %d", len(packed), head.FrameContentSize)
+	if !head.HasFCS { // as where it was written piece by piece
+		err := u.zstd.Reset(bytes.NewReader(packed))
+		if err == nil {
+			err = u.readAll(u.zstd, len(packed))
 		}
-		size = int64(head.FrameContentSize)
-	}
-	start := len(u.buf)
-	for {
-		u.buf = slices.Grow(u.buf[:start], int(size))
-		out, err := u.zstd.DecodeAll(packed, u.buf)
-		switch {
-		case err == nil:
-			u.buf = out
-			return nil
-		case errors.Is(err, zstd.ErrDecoderSizeExceeded) && !head.HasFCS && size < most:
-			size = min(most, 4*size)
-		default:
+		if err != nil {
 			return malformedf("zstd: %v", err)
 		}
+		return nil
 	}
+	if most := min(delta.MaxText, (uint64(len(packed))/zstdBlockHeader+1)*zstdBlock); head.FrameContentSize > most {
+		return malformedf("zstd: %d bytes would be %d", len(packed), head.FrameContentSize)
+	}
+	u.buf = slices.Grow(u.buf, int(head.FrameContentSize))
+	if u.buf, err = u.zstd.DecodeAll(packed, u.buf); err != nil {
+		return malformedf("zstd: %v", err)
+	}
+	return nil
 }
 
 func (u *unpacker) close() {
