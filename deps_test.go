@@ -30,7 +30,7 @@ var layers = []struct {
 		"engine",
 		[]string{
 			"gantry/internal/origin", "gantry/internal/history", "gantry/internal/convert", "gantry/internal/delta", "gantry/internal/pack", "gantry/internal/revlog", "gantry/internal/rows",
-			"gantry/internal/gitdir", "gantry/internal/githelper", "gantry/internal/sshdial", "gantry/internal/lift",
+			"gantry/internal/gitdir", "gantry/internal/githelper", "gantry/internal/lfs", "gantry/internal/sshdial", "gantry/internal/lift",
 		},
 		[]string{"engine", "egress"},
 	},

@@ -69,6 +69,9 @@ func (o *convertOutput) report(r *convert.Report, dir string) error {
 		}
 		return fmt.Sprintf("%s (%s, %s) is not in %s", f.Path, f.Kind, f.Source, f.Ref)
 	})
+	tell(w, "large contents that are not there", r.Absent, func(f convert.Absent) string {
+		return fmt.Sprintf("%s (%s): %s", f.Path, f.OID, f.Reason)
+	})
 	tell(w, "paths that the origin does not show", r.Hidden, func(path string) string { return path })
 	return nil
 }

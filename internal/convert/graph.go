@@ -58,6 +58,8 @@ type graph struct {
 	numbers map[revlog.Node]int64 // of records, by changeset
 	trees   *manifestTrees
 
+	contents *contents
+
 	fresh   []changeset         // read, and without a record as yet
 	isFresh map[revlog.Node]int // ordinals in fresh
 	old     int                 // records that were there before the running pull
@@ -174,6 +176,7 @@ func (g *graph) checkpoint(ctx context.Context) error {
 	if g.state.Texts, err = g.keyed.Sync(); err != nil { // before the objects that texts tell of
 		return fmt.Errorf("%w: %w", errCheckpoint, err)
 	}
+	g.state.Absent = g.contents.list()
 	return g.Conversion.checkpoint(ctx)
 }
 
@@ -191,6 +194,7 @@ func (c *Conversion) openGraph() (*graph, error) {
 		tally: tally{large: map[revlog.Node][]history.LargeFile{}},
 	}
 	g.trees = &manifestTrees{keyed: g.keyed, fold: &c.applier.fold, gate: &g.gate, tally: &g.tally}
+	g.contents = newContents(g)
 	for r, err := range c.log.Records() {
 		if err != nil {
 			return nil, errors.Join(err, texts.Close())

@@ -7,6 +7,7 @@ import (
 
 	"gantry/internal/delta"
 	"gantry/internal/history"
+	"gantry/internal/lfs"
 	"gantry/internal/pack"
 	"gantry/internal/revlog"
 )
@@ -66,12 +67,10 @@ func (w *laneWorker) readFile(r *revlog.Revision) error {
 	path, id := w.lane.path, key(fileRevision, w.lane.path, r.Node)
 	if w.graph.keyed.Has(id) { // sent again
 		f, err := w.graph.keyed.file(path, r.Node)
-		if err != nil || f.kind != plainFile {
+		if err != nil {
 			return err
 		}
-		_, size, err := w.graph.store.Stat(f.blob)
-		w.foundLarge(r, f.blob, size)
-		return err
+		return w.foundAgain(r, f)
 	}
 	base, err := w.base(r.Base)
 	if err != nil {
@@ -89,7 +88,7 @@ func (w *laneWorker) readFile(r *revlog.Revision) error {
 		f.blob, err = w.objects.Put(pack.Blob, nil)
 		counts.Censored, counts.Unchecked = 1, 1
 	case r.Flags&revlog.External != 0:
-		content := gitPointer(text)
+		content := w.pointer(r, text)
 		f = fileText{kind: pointerFile, rest: text}
 		f.blob, err = w.objects.Put(pack.Blob, content)
 		counts.Bytes, counts.Pointers, counts.Unchecked = int64(len(content)), 1, 1
@@ -98,6 +97,9 @@ func (w *laneWorker) readFile(r *revlog.Revision) error {
 		f.rest, content = revlog.SplitMetadata(text)
 		f.blob, err = w.putContent(r, base, text, content)
 		w.foundLarge(r, f.blob, int64(len(content)))
+		if isStandin(path) {
+			w.graph.contents.standin(path, content, r.Link)
+		}
 		counts.Bytes, counts.Verified = int64(len(content)), 1
 	}
 	if err != nil {
@@ -129,21 +131,36 @@ func (w *laneWorker) foundLarge(r *revlog.Revision, blob pack.ID, size int64) {
 	}
 }
 
-// gitPointer makes Git's pointer to a large file of Mercurial's, which has further keys. What is none stays as it is.
-func gitPointer(text []byte) []byte {
-	_, content := revlog.SplitMetadata(text)
-	var lines [3][]byte
-	for line := range bytes.Lines(content) {
-		for i, key := range [...]string{"version ", "oid sha256:", "size "} {
-			if bytes.HasPrefix(line, []byte(key)) {
-				lines[i] = line
+// foundAgain tells of a revision that was read before what its changeset, which has no record, is to have.
+func (w *laneWorker) foundAgain(r *revlog.Revision, f fileText) error {
+	switch f.kind {
+	case pointerFile:
+		w.pointer(r, f.rest)
+	case plainFile:
+		_, size, err := w.graph.store.Stat(f.blob)
+		if err != nil {
+			return err
+		}
+		w.foundLarge(r, f.blob, size)
+		if isStandin(w.lane.path) && size <= maxStandin {
+			_, content, err := w.graph.store.Get(f.blob)
+			if err != nil {
+				return err
 			}
+			w.graph.contents.standin(w.lane.path, content, r.Link)
 		}
 	}
-	for _, line := range lines {
-		if line == nil {
-			return content
-		}
+	return nil
+}
+
+// pointer makes Git's pointer to a large file of Mercurial's, which has further keys, and has its content brought. What is
+// none stays as it is.
+func (w *laneWorker) pointer(r *revlog.Revision, text []byte) []byte {
+	_, content := revlog.SplitMetadata(text)
+	p, ok := lfs.ParsePointer(content)
+	if !ok {
+		return content
 	}
-	return bytes.Join(lines[:], nil)
+	w.graph.contents.pointer(w.lane.path, p, r.Link)
+	return p.Text()
 }

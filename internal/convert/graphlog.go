@@ -13,6 +13,9 @@ import (
 
 // appendRecords makes records of everything fresh.
 func (g *graph) appendRecords(ctx context.Context) error {
+	if err := g.contents.bring(ctx); err != nil {
+		return err
+	}
 	known := map[history.LargeFile]bool{}
 	for _, f := range g.large {
 		known[f] = true
@@ -64,6 +67,9 @@ func (g *graph) record(c changeset) (*history.Record, error) {
 	}
 	tree, err := g.trees.of("", said.Manifest)
 	if err != nil {
+		return nil, err
+	}
+	if tree, err = g.contents.expand(tree, c.node); err != nil {
 		return nil, err
 	}
 	r := &history.Record{

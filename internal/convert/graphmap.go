@@ -35,6 +35,7 @@ func (c *Conversion) MapGraph(ctx context.Context, opt MapOptions) (*Result, err
 	}
 	result.Report.Revisions = m.Changesets
 	result.Report.addGraph(m)
+	result.Report.Absent = c.state.Absent
 	return result, nil
 }
 

@@ -21,6 +21,7 @@ const (
 	manifestText
 	manifestTree
 	fileRevision
+	largeContent // of the extension largefiles, by its SHA-1
 )
 
 // key is that of a revision. The same node may stand for several texts of files, where one of them was censored: the path

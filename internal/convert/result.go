@@ -3,6 +3,7 @@ package convert
 import (
 	"gantry"
 	"gantry/internal/history"
+	"gantry/internal/revlog"
 )
 
 // Result is what mapping made of everything read.
@@ -50,6 +51,7 @@ type Report struct {
 	Retold          int64            `json:"changed_texts,omitempty"`    // changesets whose user or message Git cannot hold as it is
 	Extras          map[string]int64 `json:"extras,omitempty"`           // what else changesets say of themselves, and how many do
 	Subrepositories []Subrepository  `json:"subrepositories,omitempty"`  // of the branches
+	Absent          []Absent         `json:"absent_contents,omitempty"`  // large contents in whose place a pointer or a standin is
 
 	DroppedSignatures int64 `json:"dropped_signatures,omitempty"` // of commits whose author was mapped
 }
@@ -124,4 +126,13 @@ type Subrepository struct {
 	Revision string `json:"revision,omitempty"`
 
 	Submodule bool `json:"submodule,omitempty"` // it became one, as was asked for
+}
+
+// Absent is a content that a changeset has by its name only, and that is not in the result.
+type Absent struct {
+	Path      string      `json:"path"`
+	OID       string      `json:"oid"`            // the SHA-256 of an object of Git LFS, the SHA-1 of one of largefiles
+	Size      int64       `json:"size,omitempty"` // of an object of Git LFS
+	Changeset revlog.Node `json:"changeset"`      // the first that has it
+	Reason    string      `json:"reason"`
 }

@@ -25,6 +25,9 @@ type Installation struct {
 	// Index writes the pack's index (version 2) after Pack has returned. When nil, git indexes the pack and checks every
 	// object strictly.
 	Index func(w io.Writer) error
+
+	// Attach adds to the directory what belongs to the repository beside Git's own; nil for nothing.
+	Attach func(dir string) error
 }
 
 // Install builds a bare repository beside dir and renames it to dir, which must not exist or be empty: dir is complete
@@ -70,6 +73,11 @@ func (g *Git) Install(ctx context.Context, dir string, in Installation) (err err
 	// Reading the type of each ref's object fails when an object is missing.
 	if _, err := g.Output(ctx, temp, "for-each-ref", "--format=%(objecttype)"); err != nil {
 		return fmt.Errorf("gitdir: install %s: %w", dir, err)
+	}
+	if in.Attach != nil {
+		if err := in.Attach(temp); err != nil {
+			return fmt.Errorf("gitdir: install %s: %w", dir, err)
+		}
 	}
 	if err := syncTree(temp); err != nil {
 		return err

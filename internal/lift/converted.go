@@ -6,6 +6,7 @@ import (
 
 	"gantry/internal/convert"
 	"gantry/internal/history"
+	"gantry/internal/lfs"
 	"gantry/internal/pack"
 )
 
@@ -51,5 +52,9 @@ func (c *converted) Install(ctx context.Context, dir string, result *convert.Res
 		}
 		in.Index = func(w io.Writer) error { return copied.WriteIndex(w) }
 	}
+	in.Attach = c.Attach
 	return c.opt.Git.Install(ctx, dir, in)
 }
+
+// Attach implements Lift.
+func (c *converted) Attach(dir string) error { return c.Objects().CopyTo(lfs.In(dir)) }

@@ -84,6 +84,9 @@ type Lift interface {
 	// WritePack writes a complete pack of all that a result's refs reach without what the receiver has.
 	WritePack(ctx context.Context, w io.Writer, result *convert.Result, to Receiver) error
 
+	// Attach adds to the bare repository at dir what its pointers name: objects of Git LFS. Install does that, too.
+	Attach(dir string) error
+
 	// Install makes a result the complete new bare repository at dir, which must not exist or be empty.
 	Install(ctx context.Context, dir string, result *convert.Result) error
 

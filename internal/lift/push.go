@@ -31,6 +31,9 @@ func Push(ctx context.Context, from Lift, result *convert.Result, to Target) (*P
 	if err != nil {
 		return nil, err
 	}
+	if err := from.Attach(to.Dir); err != nil { // before any ref can lead to it
+		return nil, err
+	}
 	plan := planPush(refs, to.Put, result.Refs)
 	if len(plan.updates) > 0 {
 		has, err := to.receiver(ctx, refs)

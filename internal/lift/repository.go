@@ -284,4 +284,7 @@ func (r *repository) Install(ctx context.Context, dir string, result *convert.Re
 	return r.opt.Git.Install(ctx, dir, in)
 }
 
+// Attach implements Lift. Objects of Git LFS are not fetched with a repository.
+func (r *repository) Attach(string) error { return nil }
+
 func (r *repository) Close() error { return nil }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 
+	"gantry/internal/lfs"
 	"gantry/internal/revlog"
 )
 
@@ -20,6 +21,21 @@ type GraphSource interface {
 	Pull(ctx context.Context, known []revlog.Node, sink revlog.Sink) (GraphHeads, error)
 
 	io.Closer
+}
+
+// ContentSource is a GraphSource that also has contents of which the graph has nothing but names. It is asked by one
+// goroutine at a time, and also while Pull runs.
+//
+// What the origin does not have, or does not give, is absent, with the reason; it is not an error.
+type ContentSource interface {
+	GraphSource
+
+	// Largefiles has take take the contents of Mercurial's extension largefiles with these SHA-1 sums, which are its to
+	// check.
+	Largefiles(ctx context.Context, sums []revlog.Node, take func(sum revlog.Node, in io.Reader) error, absent func(sum revlog.Node, reason string)) error
+
+	// Objects brings contents of Git LFS into a store. Those that are there already are left alone.
+	Objects(ctx context.Context, pointers []lfs.Pointer, to *lfs.Store, absent func(p lfs.Pointer, reason string)) error
 }
 
 // GraphInfo says what a Mercurial origin is.

@@ -39,6 +39,7 @@ func (a *aborted) Error() string {
 // failure is what a server's answer, or the lack of one, means.
 type failure struct {
 	meaning  error // an error of package origin, or nil
+	status   int   // of http, 0 where it does not come from there
 	message  string
 	tooLarge bool // the question was, perhaps
 }

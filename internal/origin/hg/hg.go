@@ -22,6 +22,8 @@ type Options struct {
 	TempDir     string             // holds what is downloaded before it is read; "" is the system's
 	IdleTimeout time.Duration      // without a byte from the server, which may be computing; 0 is 5 minutes
 
+	LFS string // address of a store of Git LFS that is asked, without credentials, in place of the repository's own
+
 	HTTP     http.RoundTripper                                                 // for http and https, and for clone bundles
 	Dial     func(ctx context.Context, network, addr string) (net.Conn, error) // for ssh
 	HostKeys []string                                                          // keys that an ssh host may show, as in package sshdial; none: its first key is trusted and reported

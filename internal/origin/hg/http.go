@@ -111,6 +111,10 @@ func (p *httpPeer) stream(ctx context.Context, c command, read func(io.Reader) e
 	})
 }
 
+func (p *httpPeer) plain(ctx context.Context, c command, read func(*bufio.Reader) error) error {
+	return p.send(ctx, c, func(response *http.Response) error { return read(bufio.NewReaderSize(response.Body, bundleBuffer)) })
+}
+
 // send sends a command and has read take its answer, which is one of Mercurial's.
 func (p *httpPeer) send(ctx context.Context, c command, read func(*http.Response) error) error {
 	return p.web.Ask(ctx, func(ctx context.Context) (*http.Request, error) { return p.request(ctx, c) }, func(response *http.Response) error {
@@ -187,7 +191,7 @@ func (p *httpPeer) judge(c command, response *http.Response) error {
 		return &web.Moved{To: to}
 	case code/100 != 2:
 		return &failure{
-			meaning: p.web.StatusMeaning(code), message: fmt.Sprintf("the server answers %q to %s", response.Status, c.name),
+			meaning: p.web.StatusMeaning(code), status: code, message: fmt.Sprintf("the server answers %q to %s", response.Status, c.name),
 			tooLarge: slices.Contains(tooLarge, code),
 		}
 	case media == mediaError:

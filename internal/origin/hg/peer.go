@@ -1,6 +1,7 @@
 package hg
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/hex"
@@ -27,6 +28,9 @@ type peer interface {
 
 	// maxNodes is how many nodes the arguments of a command may name.
 	maxNodes() int
+
+	// plain is stream of an answer that is never compressed.
+	plain(ctx context.Context, c command, read func(*bufio.Reader) error) error
 
 	// hostKey is the key that an ssh host showed.
 	hostKey() string

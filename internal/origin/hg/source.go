@@ -17,9 +17,11 @@ import (
 type Source struct {
 	opt  Options
 	peer peer
+
+	contents peer // for contents while peer is busy; nil before the first
 }
 
-var _ origin.GraphSource = (*Source)(nil)
+var _ origin.ContentSource = (*Source)(nil)
 
 // Open connects to the repository at opt.Address, authenticates and learns what it can do.
 //
@@ -28,14 +30,7 @@ func Open(ctx context.Context, opt Options) (*Source, error) {
 	opt = opt.complete()
 	s := &Source{opt: opt}
 	var err error
-	switch opt.Address.Scheme {
-	case "http", "https":
-		s.peer, err = dialHTTP(ctx, opt)
-	case "ssh":
-		s.peer, err = dialSSH(ctx, opt)
-	default:
-		return nil, gantry.Errorf(gantry.Invalid, "hg.Open", "Mercurial cannot be read over %s: give an address of http, https or ssh, or a bundle", opt.Address.Scheme)
-	}
+	s.peer, err = dial(ctx, opt)
 	if err == nil && !s.peer.capabilities().has("getbundle") {
 		err = errors.Join(unsupportedf("the server is older than Mercurial 1.9, and its protocol is not known; bring a bundle that \"hg bundle --all\" has made there"), s.peer.Close())
 	}
@@ -45,13 +40,29 @@ func Open(ctx context.Context, opt Options) (*Source, error) {
 	return s, nil
 }
 
+func dial(ctx context.Context, opt Options) (peer, error) {
+	switch opt.Address.Scheme {
+	case "http", "https":
+		return dialHTTP(ctx, opt)
+	case "ssh":
+		return dialSSH(ctx, opt)
+	}
+	return nil, gantry.Errorf(gantry.Invalid, "hg.Open", "Mercurial cannot be read over %s: give an address of http, https or ssh, or a bundle", opt.Address.Scheme)
+}
+
 // GraphInfo implements origin.GraphSource.
 func (s *Source) GraphInfo() origin.GraphInfo {
 	return origin.GraphInfo{Address: s.opt.Address.String(), Changesets: -1, HostKey: s.peer.hostKey()}
 }
 
 // Close implements origin.GraphSource.
-func (s *Source) Close() error { return s.peer.Close() }
+func (s *Source) Close() error {
+	err := s.peer.Close()
+	if s.contents != nil {
+		err = errors.Join(err, s.contents.Close())
+	}
+	return err
+}
 
 // Pull implements origin.GraphSource. What the server shows is asked first, and is what counts, whatever comes then: a
 // stream or a bundle may have changesets in it that are secret, or were hidden since.

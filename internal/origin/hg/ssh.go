@@ -145,6 +145,10 @@ func (p *sshPeer) ask(ctx context.Context, c command) (answer []byte, err error)
 }
 
 func (p *sshPeer) stream(ctx context.Context, c command, read func(io.Reader) error) error {
+	return p.plain(ctx, c, func(in *bufio.Reader) error { return read(in) })
+}
+
+func (p *sshPeer) plain(ctx context.Context, c command, read func(*bufio.Reader) error) error {
 	if err := p.begin(ctx, c); err != nil {
 		return err
 	}
