@@ -167,7 +167,7 @@ func (s *Store) appendStream(g *segment, t Type, size int64, r io.Reader) (ID, e
 	if err := g.append(appendEntryHeader(nil, t, size)); err != nil {
 		return Zero, err
 	}
-	z := e.deflater.large
+	z := e.deflater.z
 	z.Reset(writerFunc(g.append))
 	n, err := io.Copy(io.MultiWriter(e.hash, z), io.LimitReader(r, size+1))
 	if err == nil {
