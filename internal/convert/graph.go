@@ -227,7 +227,7 @@ func (g *graph) heads() ([]revlog.Node, error) {
 
 // finish makes records of everything that was read, and keeps what the origin shows of it.
 func (g *graph) finish(ctx context.Context, shown origin.GraphHeads) error {
-	state := &GraphState{Bookmarks: map[string]revlog.Node{}}
+	state := &GraphState{Bookmarks: shown.Bookmarks} // those of something that is not shown are found when they become refs
 	for _, n := range shown.Heads {
 		if n.IsNull() {
 			continue
@@ -239,13 +239,6 @@ func (g *graph) finish(ctx context.Context, shown origin.GraphHeads) error {
 	}
 	if err := g.checkRelated(state.Heads); err != nil {
 		return err
-	}
-	for name, n := range shown.Bookmarks {
-		if g.knows(n) {
-			state.Bookmarks[name] = n
-		} else {
-			g.opt.Log.Warn("convert: a bookmark of something that the origin does not show is left out", "bookmark", name, "changeset", n)
-		}
 	}
 	if err := g.appendRecords(ctx); err != nil {
 		return err

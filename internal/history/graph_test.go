@@ -534,3 +534,20 @@ func TestSubmodules(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+func FuzzSubrepos(f *testing.F) {
+	f.Add([]byte("a = b\nc/d = [git]https://example.com/x\n"), []byte(strings.Repeat("1", 40)+" a\n"))
+	f.Add([]byte("= [\n[\na"), []byte(" \n\xff \xff"))
+	f.Fuzz(func(t *testing.T, sub, state []byte) {
+		list := parseSubrepos(sub, state)
+		if !slices.IsSortedFunc(list, func(a, b subrepo) int { return strings.Compare(a.path, b.path) }) || len(list) > strings.Count(string(sub), "=") {
+			t.Errorf("%q of %q", list, sub)
+		}
+		for _, s := range list {
+			module := Submodule{"https://example.com/x", pack.ID{1}}
+			if isModulePath(s.path) && !areHarmlessModules([]byte(module.section(s.path))) {
+				t.Errorf("%q is a path that git refuses", s.path)
+			}
+		}
+	})
+}

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"gantry"
@@ -92,6 +93,22 @@ func serveMercurial(t *testing.T) *sshfixture.Server {
 		cmd.Dir = dir
 		return cmd
 	})
+}
+
+// stumbling answers as a server of hg 6.3 that has just started: several requests at once make it load its modules several
+// times, which breaks them.
+func stumbling() http.HandlerFunc {
+	var asked atomic.Int32
+	return func(w http.ResponseWriter, r *http.Request) {
+		switch asked.Add(1) {
+		case 1, 2:
+			http.Error(w, "Internal Server Error", http.StatusInternalServerError)
+		case 3, 4:
+			panic(http.ErrAbortHandler)
+		default:
+			mercurial(w, r)
+		}
+	}
 }
 
 func tfvc(w http.ResponseWriter, r *http.Request) {
@@ -181,6 +198,7 @@ func TestDetect(t *testing.T) {
 		{"svn over http refuses", closedDAV + name, wrong, gantry.Subversion, detect.AuthFailed, gantry.Subversion, ""},
 		{"svn over http accepts", closedDAV + name, right, "", detect.Found, gantry.Subversion, ""},
 		{"mercurial", serve(t, mercurial) + "/repo", origin.Credentials{}, "", detect.Found, gantry.Mercurial, ""},
+		{"mercurial that stumbles", serve(t, stumbling()) + "/repo", origin.Credentials{}, "", detect.Found, gantry.Mercurial, ""},
 		{"mercurial asks", serve(t, locked) + "/repo", origin.Credentials{}, gantry.Mercurial, detect.NeedsAuth, gantry.Mercurial, ""},
 		{"mercurial refuses", serve(t, locked) + "/repo", wrong, gantry.Mercurial, detect.AuthFailed, gantry.Mercurial, ""},
 		{"mercurial accepts", serve(t, locked) + "/repo", right, gantry.Mercurial, detect.Found, gantry.Mercurial, ""},
