@@ -38,10 +38,9 @@ func (a *aborted) Error() string {
 
 // failure is what a server's answer, or the lack of one, means.
 type failure struct {
-	meaning  error // an error of package origin, or nil
-	status   int   // of http, 0 where it does not come from there
-	message  string
-	tooLarge bool // the question was, perhaps
+	meaning error // an error of package origin, or nil
+	status  int   // of http, 0 where it does not come from there
+	message string
 }
 
 func (f *failure) Error() string {

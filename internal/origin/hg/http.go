@@ -10,7 +10,6 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/klauspost/compress/zlib"
@@ -190,10 +189,7 @@ func (p *httpPeer) judge(c command, response *http.Response) error {
 		}
 		return &web.Moved{To: to}
 	case code/100 != 2:
-		return &failure{
-			meaning: p.web.StatusMeaning(code), status: code, message: fmt.Sprintf("the server answers %q to %s", response.Status, c.name),
-			tooLarge: slices.Contains(tooLarge, code),
-		}
+		return &failure{meaning: p.web.StatusMeaning(code), status: code, message: fmt.Sprintf("the server answers %q to %s", response.Status, c.name)}
 	case media == mediaError:
 		text, err := io.ReadAll(io.LimitReader(response.Body, maxSaid))
 		if err != nil {

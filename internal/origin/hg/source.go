@@ -170,7 +170,7 @@ func (s *Source) getBundle(ctx context.Context, heads, common []revlog.Node, to 
 	most := s.peer.maxNodes()
 	err := s.askBundle(ctx, heads, common, most, to)
 	var refused *failure
-	if errors.As(err, &refused) && refused.tooLarge && len(heads)+len(common) > fewNodes {
+	if errors.As(err, &refused) && slices.Contains(tooLarge, refused.status) && len(heads)+len(common) > fewNodes {
 		s.opt.Log.WarnContext(ctx, "a server of Mercurial takes short questions only", "because", err)
 		err = s.askBundle(ctx, heads, common, fewNodes, to)
 	}
