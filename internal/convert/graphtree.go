@@ -27,7 +27,6 @@ type manifestTrees struct {
 	spool *spool
 	lanes []*manifestEdits // in the order in which they came: a directory before those in it
 	frame []byte
-	path  []byte
 }
 
 // begin makes a place for edits.
