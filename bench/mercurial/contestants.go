@@ -75,7 +75,7 @@ func (f *field) serve(ctx context.Context, stores bool) (*contest.Server, error)
 		return nil, err
 	}
 	cmd := exec.CommandContext(ctx, "hg", "serve", "--web-conf", file, "--address", host, "--port", port,
-		"--config", fmt.Sprintf("server.uncompressed=%t", stores), "--accesslog", os.DevNull)
+		"--config", fmt.Sprintf("server.uncompressed=%t", stores), "--accesslog", os.DevNull, "--errorlog", os.DevNull)
 	cmd.Env = append(os.Environ(), contest.PlainHg...)
 	return contest.Start(ctx, cmd, url.URL{Scheme: "http", Host: address})
 }
