@@ -83,6 +83,20 @@ type tally struct {
 	large      map[revlog.Node][]history.LargeFile // by the changesets that brought them
 }
 
+// reset begins with so many changesets.
+func (t *tally) reset(changesets int64) {
+	t.mu.Lock()
+	t.changesets = changesets
+	clear(t.large)
+	t.mu.Unlock()
+}
+
+func (t *tally) changeset() {
+	t.mu.Lock()
+	t.changesets++
+	t.mu.Unlock()
+}
+
 func (t *tally) add(counts Counts) {
 	t.mu.Lock()
 	t.counts.add(counts)
@@ -204,7 +218,6 @@ func (c *Conversion) openGraph() (*graph, error) {
 		}
 		g.numbers[r.Changeset.Node] = r.Number
 	}
-	g.tally.changesets = int64(len(g.numbers))
 	c.graph = g
 	return g, nil
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"gantry"
-	"gantry/internal/history"
 	"gantry/internal/origin"
 	"gantry/internal/revlog"
 )
@@ -284,5 +283,43 @@ func TestGraphLargeFiles(t *testing.T) {
 	if state := c.State(); state.LargeFiles != 3 || state.LargeFileSize != 7001 {
 		t.Errorf("%+v", state)
 	}
-	_ = history.EmptyNode
+}
+
+// Texts that are not held in memory come to the same blobs, with whatever they are patches against.
+func TestGraphStreams(t *testing.T) {
+	t.Parallel()
+	r := newHgRepo(t)
+	var text strings.Builder
+	for n := 0; text.Len() < maxInMemory; n++ { // few lines: hg compares them
+		fmt.Fprintf(&text, "line %d%s\n", n, strings.Repeat("-", 64<<10))
+	}
+	long := text.String()
+	r.commit(map[string]string{"long": long, "marked": "\x01\n" + long})
+	r.commit(map[string]string{"long": "begin\n" + long[:len(long)/2] + "middle\n" + long[len(long)/2+100:]})
+	r.hg("copy", "long", "copy")
+	r.commit(map[string]string{"long": "short\n", "copy": long, "marked": "\x01\n" + long + "end\n"})
+	r.commit(map[string]string{"long": long, "copy": long + "end\n"})
+	want := r.trees()
+	all := record(t, r.bundle("--all", "--type", "none-v2"))
+	dir := t.TempDir()
+	c := openGraph(t, dir, "a", Options{})
+	for number := range want {
+		readGraph(t, c, all.part(number, number+1))
+	}
+	trees := rootTrees(t, c)
+	for number, node := range strings.Fields(r.hg("log", "-r", "all()", "-T", "{node}\n")) {
+		if diff := cmp.Diff(want[number], list(t, c.store, trees[node], "", map[string]string{})); diff != "" {
+			t.Errorf("changeset %d: %s", number, diff)
+		}
+	}
+	if counts := c.State().Counts; counts.Verified != counts.Files || counts.Files != 8 {
+		t.Errorf("counted %+v", counts)
+	}
+	broken := *all
+	i := slices.IndexFunc(all.revisions, func(r sentRevision) bool { return r.path == "long" })
+	broken.revisions = slices.Clone(all.revisions)
+	broken.revisions[i].Patch = bytes.Replace(broken.revisions[i].Patch, []byte("line 7-"), []byte("line 8-"), 1)
+	if err := openGraph(t, t.TempDir(), "a", Options{}).ReadGraph(t.Context(), &broken); !errors.Is(err, origin.ErrCorrupt) {
+		t.Errorf("%v is not said to be corrupt", err)
+	}
 }

@@ -182,7 +182,7 @@ func (g *graph) pull(ctx context.Context, src origin.GraphSource) (heads origin.
 	}
 	g.old = len(g.numbers)
 	g.fresh, g.isFresh = nil, map[revlog.Node]int{}
-	g.tally.changesets = int64(len(g.numbers))
+	g.tally.reset(int64(len(g.numbers)))
 	g.contents.begin(src)
 	if err := g.trees.begin(g.opt.Dir); err != nil {
 		return heads, err

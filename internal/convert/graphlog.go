@@ -121,8 +121,6 @@ func (w *laneWorker) readChangeset(r *revlog.Revision) error {
 	g := w.graph
 	g.isFresh[r.Node] = len(g.fresh)
 	g.fresh = append(g.fresh, changeset{r.Node, r.P1, r.P2})
-	g.tally.mu.Lock()
-	g.tally.changesets++
-	g.tally.mu.Unlock()
+	g.tally.changeset()
 	return nil
 }

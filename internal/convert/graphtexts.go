@@ -141,8 +141,10 @@ func (c *chain) apply(r *revlog.Revision, base []byte) ([]byte, error) {
 	}
 	if r.Flags&(revlog.Censored|revlog.External) == 0 {
 		if sum := revlog.Sum(r.P1, r.P2, text); sum != r.Node {
-			return nil, corrupt("its text is that of node %v", sum)
+			return nil, notOf(sum)
 		}
 	}
 	return text, nil
 }
+
+func notOf(node revlog.Node) error { return corrupt("its text is that of node %v", node) }

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"io"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"pgregory.net/rapid"
 )
@@ -40,6 +42,11 @@ func TestPatch(t *testing.T) {
 		got, err := p.Apply([]byte("before"), base, int64(len(target)))
 		if err != nil || string(got) != "before"+string(target) {
 			t.Fatalf("%q, %v, want %q", got, err, target)
+		}
+		for _, in := range []io.Reader{iotest.HalfReader(bytes.NewReader(base)), iotest.DataErrReader(bytes.NewReader(base))} {
+			if err := iotest.TestReader(p.Reader(in), target); err != nil {
+				t.Fatalf("as a stream: %v", err)
+			}
 		}
 		baseCut := rapid.IntRange(0, len(base)).Draw(t, "baseCut")
 		targetCut := rapid.IntRange(0, len(target)).Draw(t, "targetCut")

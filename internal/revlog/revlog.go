@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"crypto/sha1"
 	"encoding/hex"
+	"hash"
 )
 
 // Node is the id of a revision: the SHA-1 of its parents' nodes and its text.
@@ -31,15 +32,29 @@ func (n *Node) UnmarshalText(text []byte) (err error) {
 func (n Node) IsNull() bool { return n == Null }
 
 // Sum returns the node that a text with these parents has.
-func Sum(p1, p2 Node, text []byte) (n Node) {
+func Sum(p1, p2 Node, text []byte) Node {
+	s := NewSum(p1, p2)
+	s.Write(text)
+	return s.Node()
+}
+
+// Summer makes the node of a text that is written to it.
+type Summer struct{ hash.Hash }
+
+// NewSum begins the node of a text with these parents.
+func NewSum(p1, p2 Node) Summer {
 	if bytes.Compare(p1[:], p2[:]) > 0 {
 		p1, p2 = p2, p1
 	}
-	hash := sha1.New()
-	hash.Write(p1[:])
-	hash.Write(p2[:])
-	hash.Write(text)
-	hash.Sum(n[:0])
+	s := Summer{sha1.New()}
+	s.Write(p1[:])
+	s.Write(p2[:])
+	return s
+}
+
+// Node returns the node of what was written.
+func (s Summer) Node() (n Node) {
+	s.Sum(n[:0])
 	return n
 }
 
