@@ -169,12 +169,20 @@ const fewNodes = 150
 func (s *Source) getBundle(ctx context.Context, heads, common []revlog.Node, to *intake) error {
 	most := s.peer.maxNodes()
 	err := s.askBundle(ctx, heads, common, most, to)
-	var refused *failure
-	if errors.As(err, &refused) && slices.Contains(tooLarge, refused.status) && len(heads)+len(common) > fewNodes {
-		s.opt.Log.WarnContext(ctx, "a server of Mercurial takes short questions only", "because", err)
+	if tooLong(err) && !to.sent && ctx.Err() == nil && len(heads)+len(common) > fewNodes {
+		s.opt.Log.WarnContext(ctx, "a Mercurial server is asked by a shorter question", "because", err)
 		err = s.askBundle(ctx, heads, common, fewNodes, to)
 	}
 	return err
+}
+
+// tooLong reports whether a request may have been refused for its size. Some servers just hang up then.
+func tooLong(err error) bool {
+	var refused *failure
+	if errors.As(err, &refused) {
+		return slices.Contains(tooLarge, refused.status)
+	}
+	return errors.Is(err, origin.ErrTemporary)
 }
 
 func (s *Source) askBundle(ctx context.Context, heads, common []revlog.Node, most int, to *intake) error {
