@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"sync"
 
 	"gantry/internal/history"
@@ -62,7 +63,9 @@ func (t *manifestTrees) of(dir string, node revlog.Node) (pack.ID, error) {
 
 // build makes the trees of all manifests that came, those of inner directories first, and forgets the edits.
 func (t *manifestTrees) build(ctx context.Context) error {
-	for _, m := range slices.Backward(t.lanes) {
+	// What is in a directory comes before it, in whichever order they were told.
+	slices.SortStableFunc(t.lanes, func(a, b *manifestEdits) int { return strings.Compare(b.dir, a.dir) })
+	for _, m := range t.lanes {
 		in := bufio.NewReaderSize(m.reader(t.spool), spoolPiece)
 		for {
 			if err := ctx.Err(); err != nil {

@@ -56,6 +56,25 @@ func TestFormsOfMercurial(t *testing.T) {
 	}
 }
 
+// Repositories with tree manifests are read where the server sends such, and are what hg says.
+func TestTreeManifests(t *testing.T) {
+	t.Parallel()
+	flat := hgfixture.New(t)
+	flat.Load(t, hgfixture.Files())
+	repo := hgfixture.New(t, "experimental.treemanifest=yes", "experimental.changegroup3=yes", "extensions.convert=")
+	repo.Run(t, "convert", "-q", "--config", "convert.hg.saverev=no", flat.Dir, repo.Dir)
+	whole := convertHg(t, dialHg(t, repo.Serve(t)))
+	whole.judgeHg(t, repo)
+	for way, src := range map[string]origin.GraphSource{
+		"no stream": dialHg(t, repo.Serve(t, "server.uncompressed=no")), "ssh": dialHgSSH(t, repo.ServeSSH(t, "")),
+		"bundle": openHgBundle(t, repo.Bundle(t, "none-v2;cg.version=03")),
+	} {
+		whole.sameHg(t, way, convertHg(t, src))
+	}
+	part := repo.Part(t, 30)
+	whole.sameHg(t, "in two parts", convertHg(t, dialHg(t, part.Serve(t)), dialHg(t, repo.Serve(t))))
+}
+
 // What a repository keeps to itself is not shown: secret changesets, hidden ones, and bookmarks of these.
 func TestUnfinished(t *testing.T) {
 	t.Parallel()
@@ -330,7 +349,7 @@ func openHg(t *testing.T, address string, opt hg.Options) origin.GraphSource {
 	if opt.Address, _, err = origin.ParseAddress(address); err != nil {
 		t.Fatal(err)
 	}
-	transport := &http.Transport{}
+	transport := &http.Transport{DisableKeepAlives: true} // hg serve has a process for each connection
 	t.Cleanup(transport.CloseIdleConnections)
 	opt.HTTP, opt.Dial, opt.TempDir = transport, new(net.Dialer).DialContext, t.TempDir()
 	src, err := hg.Open(t.Context(), opt)

@@ -9,12 +9,18 @@ import (
 // Standard is a history with something of everything that Mercurial can say and Git cannot say as it is, or says otherwise.
 // hg takes all of it.
 func Standard() *History {
-	h := NewHistory()
-	names(h)
-	texts(h)
+	h := Files()
 	people(h)
 	graph(h)
 	tags(h)
+	return h
+}
+
+// Files is the part of Standard about files: all people and dates are plain.
+func Files() *History {
+	h := NewHistory()
+	names(h)
+	texts(h)
 	return h
 }
 

@@ -84,7 +84,9 @@ class Trees:
 def names(repo):
     branches = []
     for branch in repo.branchmap():
-        tips = repo.branchmap().branchheads(branch, closed=True)
+        # That of hg may also have some with a descendant on the branch by way of another one, against its own help.
+        tips = [n for n in repo.branchmap().branchheads(branch, closed=True)
+                if not any(repo[r].branch() == branch for r in repo.revs(b"descendants(%n) - %n", n, n))]
         branches.append({
             "name": text(branch),
             "open": [node.hex(n).decode() for n in tips if not repo[n].closesbranch()],
