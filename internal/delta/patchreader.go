@@ -26,7 +26,7 @@ func (r *patchReader) Read(p []byte) (int, error) {
 			r.running = true
 		case r.at < r.hunk.Start:
 			n, err := r.base.Read(p[:min(int64(len(p)), r.hunk.Start-r.at)])
-			if r.at += int64(n); r.at == r.hunk.Start && err == io.EOF { //nolint:errorlint // as readers return it
+			if r.at += int64(n); r.at == r.hunk.Start && err == io.EOF {
 				err = nil // nothing more is needed of base
 			}
 			return n, early(err)
@@ -48,7 +48,7 @@ func (r *patchReader) Read(p []byte) (int, error) {
 }
 
 func early(err error) error {
-	if err == io.EOF { //nolint:errorlint // as readers return it
+	if err == io.EOF {
 		return io.ErrUnexpectedEOF
 	}
 	return err
