@@ -12,7 +12,7 @@ type Shape struct {
 type Dressing struct {
 	Ignores    bool `json:"ignores,omitempty"`    // .gitignore files, from svn:ignore and svn:global-ignores
 	Externals  bool `json:"externals,omitempty"`  // .gitmodules files, from svn:externals or Mercurial's subrepositories
-	Attributes bool `json:"attributes,omitempty"` // .gitattributes files, from svn:eol-style, svn:keywords and svn:mime-type
+	Attributes bool `json:"attributes,omitempty"` // .gitattributes files, from svn:eol-style, svn:keywords and svn:mime-type, or for pointers to objects of Git LFS
 	EmptyDirs  bool `json:"empty_dirs,omitempty"` // placeholders in empty directories
 	Trailers   bool `json:"trailers,omitempty"`   // the revision at the end of each message
 }
@@ -24,7 +24,7 @@ func (s Shape) Suits(vcs VCS) bool {
 	case Git:
 		return s == Shape{}
 	case Mercurial:
-		s.Externals, s.Trailers = false, false
+		s.Attributes, s.Externals, s.Trailers = false, false, false
 		return s == Shape{}
 	}
 	return true

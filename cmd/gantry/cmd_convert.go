@@ -19,8 +19,8 @@ is new at the origin and moves the branches on. Without it DIR is complete, too;
 --authors names a CSV file with the columns remote_id,remote_name,email,name. Authors that are not in it keep the
 identity that the origin gives them.
 
-The flags --layout, --keep-empty, --ignores, --attributes and --empty-dirs are for Subversion, --externals and --trailers
-for Mercurial, too, and --subrepos for Mercurial. Without them the layout is found out from the history, and nothing is
+The flags --layout, --keep-empty, --ignores and --empty-dirs are for Subversion, --attributes, --externals and --trailers
+for Mercurial, too, and --subrepos and --lfs-url for Mercurial. Without them the layout is found out from the history, and nothing is
 added to trees and messages. --subrepos names a CSV file with the columns source,url,map: for a subrepository's source as
 .hgsub has it, the address of its Git repository, and the file that --map wrote when that was converted.
 
@@ -83,7 +83,8 @@ func newConvert(con console) *cobra.Command {
 	flags.BoolVar(&job.shape.Ignores, "ignores", false, "make .gitignore files from svn:ignore and svn:global-ignores")
 	flags.BoolVar(&job.shape.Externals, "externals", false, "make .gitmodules files from svn:externals, or from Mercurial's subrepositories")
 	flags.StringVar(&job.subrepos, "subrepos", "", "CSV `FILE` that says what Mercurial's subrepositories are in Git; with --externals")
-	flags.BoolVar(&job.shape.Attributes, "attributes", false, "make .gitattributes files from svn:eol-style, svn:keywords and svn:mime-type")
+	flags.BoolVar(&job.shape.Attributes, "attributes", false, "make .gitattributes files from svn:eol-style, svn:keywords and svn:mime-type, or for pointers to objects of Git LFS")
+	flags.StringVar(&job.lfs, "lfs-url", "", "`URL` of the Git LFS store of a Mercurial server, when it is not the server's own")
 	flags.BoolVar(&job.shape.EmptyDirs, "empty-dirs", false, "put a placeholder into each empty directory")
 	flags.BoolVar(&job.shape.Trailers, "trailers", false, "name the revision, and what else Mercurial says of it, at the end of each message")
 	flags.StringVar(&job.defaultBranch, "default-branch", "main", "name that a trunk, or Mercurial's default, is given")

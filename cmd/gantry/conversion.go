@@ -34,6 +34,7 @@ type conversion struct {
 	username, password        string
 	authors, project, mapFile string
 	layout                    string // file of rules, "" for none
+	lfs                       string // address of a store of Git LFS, "" for the origin's own
 	subrepos                  string // file that says what subrepositories are in Git, "" for none
 	defaultBranch, git        string
 	shape                     gantry.Shape
@@ -79,8 +80,9 @@ func (c *conversion) run(ctx context.Context) (report *convert.Report, err error
 		return nil, err
 	}
 	if !c.shape.Suits(from.VCS) {
-		return nil, gantry.Errorf(gantry.Invalid, "convert", "%s is a %s repository: --layout, --keep-empty and what is made of properties are for Subversion, --externals and --trailers for Mercurial, too", c.origin, properNames[from.VCS])
+		return nil, gantry.Errorf(gantry.Invalid, "convert", "%s is a %s repository: --layout, --keep-empty and what is made of properties are for Subversion, --attributes, --externals and --trailers for Mercurial, too", c.origin, properNames[from.VCS])
 	}
+	from.LFS = c.lfs
 	if err := staging.open(); err != nil {
 		return nil, err
 	}

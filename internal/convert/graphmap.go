@@ -20,6 +20,7 @@ func (c *Conversion) MapGraph(ctx context.Context, opt MapOptions) (*Result, err
 		DefaultBranch: opt.defaultBranch(),
 		Trailers:      opt.Shape.Trailers,
 		Submodules:    opt.Shape.Externals,
+		Attributes:    opt.Shape.Attributes,
 		Submodule:     opt.Submodule,
 		Commit:        opt.Commit,
 		Progress: func(number int64) {

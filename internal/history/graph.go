@@ -22,6 +22,7 @@ type GraphOptions struct {
 	DefaultBranch string                // name of the branch that Mercurial calls default
 	Trailers      bool                  // messages end in what else a changeset says of itself
 	Submodules    bool                  // subrepositories become submodules, those of Git at once, others when Submodule knows them
+	Attributes    bool                  // files of attributes say which files are pointers to objects of Git LFS
 	Commit        func(Commit) error    // told of every changeset in the order of reading; nil for none
 	Progress      func(number int64)    // told of every record; nil for none
 
@@ -36,7 +37,7 @@ type GraphOptions struct {
 // that a commit says make the same one.
 func MapGraph(ctx context.Context, log *Log, store *pack.Store, opt GraphOptions) (*Mapping, error) {
 	g := &grapher{
-		store: store, opt: opt, branchOf: map[string]int32{}, dress: newDresser(store, gantry.Dressing{}), signer: newSigner("", opt.Identity), byNode: map[revlog.Node]index{},
+		store: store, opt: opt, branchOf: map[string]int32{}, dress: newDresser(store, gantry.Dressing{}), signer: newSigner("", opt.Identity), byNode: map[revlog.Node]index{}, attributed: map[pack.ID]pack.ID{},
 		result: &Mapping{Extras: map[string]int64{}},
 	}
 	for _, n := range opt.Heads {
@@ -86,6 +87,7 @@ type grapher struct {
 	byNode     map[revlog.Node]index // heads and bookmarks
 	signer     signer
 	dress      dresser
+	attributed map[pack.ID]pack.ID // trees, with files of attributes
 	large      []heldFile
 	result     *Mapping
 	buf        bytes.Buffer
@@ -184,6 +186,12 @@ func (g *grapher) write(r *Record, c *changeset) error {
 	if g.opt.Submodules {
 		var err error
 		if tree, err = g.withSubmodules(tree); err != nil {
+			return err
+		}
+	}
+	if g.opt.Attributes {
+		var err error
+		if tree, err = g.withAttributes(tree); err != nil {
 			return err
 		}
 	}

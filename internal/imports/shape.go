@@ -57,7 +57,7 @@ func checkShape(op string, vcs gantry.VCS, shape gantry.Shape) error {
 // suited says which options there are for a system.
 func suited(vcs gantry.VCS) string {
 	if vcs == gantry.Mercurial {
-		return "there are externals and trailers only"
+		return "there are attributes, externals and trailers only"
 	}
 	return "there are none of them"
 }

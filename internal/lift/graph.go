@@ -40,6 +40,7 @@ func (g *graph) source(ctx context.Context) (origin.GraphSource, error) {
 		Address:     g.from.Address,
 		Credentials: g.from.Credentials,
 		TempDir:     g.opt.Dir,
+		LFS:         g.from.LFS,
 		HTTP:        g.opt.Egress.HTTPClient().Transport,
 		Dial:        g.opt.Egress.DialContext,
 		HostKeys:    hostKeys(g.opt.HostKeys, g.State().HostKey),

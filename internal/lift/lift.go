@@ -23,6 +23,7 @@ type Origin struct {
 	Address     origin.Address
 	Credentials origin.Credentials
 	File        string    // a Subversion dump, a Mercurial or a Git bundle; then Address and Credentials are not used
+	LFS         string    // address of the store of Git LFS of a Mercurial origin that is no file, "" for its own
 	Stream      io.Reader // a Subversion dump or a Mercurial bundle that is read once, from standard input; then nothing else is used
 }
 

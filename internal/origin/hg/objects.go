@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"unicode"
 
 	"golang.org/x/sync/errgroup"
 
@@ -223,6 +224,9 @@ func (o *objectStore) offer(object *batchObject) offer {
 		return from
 	}
 	for name, value := range action.Header {
+		if name == "" || strings.ContainsFunc(name, notToken) || strings.ContainsFunc(value, unicode.IsControl) {
+			return offer{refused: fmt.Sprintf("the store wants a header that is none: %.40q", name)}
+		}
 		switch http.CanonicalHeaderKey(name) {
 		case "Host", "Connection", "Content-Length", "Transfer-Encoding", "Range", "Accept-Encoding", "Upgrade":
 		default:
@@ -230,6 +234,11 @@ func (o *objectStore) offer(object *batchObject) offer {
 		}
 	}
 	return from
+}
+
+// notToken reports whether a character cannot be in the name of a header.
+func notToken(c rune) bool {
+	return c <= ' ' || c >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, c)
 }
 
 // fetch brings one object, from where an earlier try has ended.
