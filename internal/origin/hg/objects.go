@@ -24,13 +24,14 @@ import (
 )
 
 const (
-	lfsMedia       = "application/vnd.git-lfs+json"
-	lfsTogether    = 100      // objects that are asked for by one request
-	lfsBeside      = 4        // objects that come at the same time
-	maxLFSAnswer   = 16 << 20 // bytes
-	maxLFSHeaders  = 32       // that an answer may want in a request
-	lfsUnderHTTP   = "/.git/info/lfs"
-	lfsBatchSuffix = "/objects/batch"
+	lfsMedia      = "application/vnd.git-lfs+json"
+	lfsTogether   = 100      // objects that are asked for by one request
+	lfsBeside     = 4        // objects that come at the same time
+	maxLFSAnswer  = 16 << 20 // bytes
+	maxLFSHeaders = 32       // that an answer may want in a request
+	maxObject     = 1 << 40  // bytes
+	lfsUnderHTTP  = ".git/info/lfs"
+	lfsBatch      = "objects/batch"
 )
 
 // objectStore is a store of Git LFS, as its batch API shows it
@@ -48,15 +49,13 @@ func (s *Source) objectStore() (*objectStore, error) {
 		if !isHTTP {
 			return nil, nil
 		}
-		base := *at.base
-		base.Path, base.RawPath = strings.TrimSuffix(base.Path, "/")+lfsUnderHTTP, ""
-		return &objectStore{s.opt, &base, at.web.Login.Another()}, nil
+		return &objectStore{s.opt, at.base.JoinPath(lfsUnderHTTP), at.web.Login.Another()}, nil
 	}
 	base, err := url.Parse(s.opt.LFS)
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Hostname() == "" {
 		return nil, unsupportedf("%s is not the address of a store of Git LFS, of the form https://host/path", s.opt.LFS)
 	}
-	base.User, base.Path = nil, strings.TrimSuffix(base.Path, "/")
+	base.User, base.RawQuery, base.Fragment = nil, "", ""
 	return &objectStore{opt: s.opt, url: base}, nil
 }
 
@@ -105,6 +104,9 @@ func (o *objectStore) bring(ctx context.Context, pointers []lfs.Pointer, to *lfs
 		switch {
 		case refused:
 			lacks(p, reason)
+			continue
+		case p.Size > maxObject:
+			lacks(p, fmt.Sprintf("it is to have more than %d bytes", int64(maxObject)))
 			continue
 		case !ok:
 			lacks(p, "the store does not have it")
@@ -173,7 +175,7 @@ func (o *objectStore) ask(ctx context.Context, pointers []lfs.Pointer) (map[lfs.
 	server := web.Server{HTTP: o.opt.HTTP, Address: o.url.Redacted(), IdleTimeout: o.opt.IdleTimeout, Login: o.login}
 	var answer objectBatch
 	err = server.Ask(ctx, func(ctx context.Context) (*http.Request, error) {
-		request, err := http.NewRequestWithContext(ctx, http.MethodPost, o.url.String()+lfsBatchSuffix, bytes.NewReader(body))
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, o.url.JoinPath(lfsBatch).String(), bytes.NewReader(body))
 		if err != nil {
 			return nil, err
 		}

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-
 	"strings"
 	"sync"
 	"testing"
