@@ -1,6 +1,9 @@
 package delta
 
-import "io"
+import (
+	"errors"
+	"io"
+)
 
 // Reader makes of base what Apply does, without holding either in memory. The patch was checked against the size of base;
 // where base ends too early, so does what is made of it.
@@ -26,7 +29,7 @@ func (r *patchReader) Read(p []byte) (int, error) {
 			r.running = true
 		case r.at < r.hunk.Start:
 			n, err := r.base.Read(p[:min(int64(len(p)), r.hunk.Start-r.at)])
-			if r.at += int64(n); r.at == r.hunk.Start && err == io.EOF {
+			if r.at += int64(n); r.at == r.hunk.Start && errors.Is(err, io.EOF) {
 				err = nil // nothing more is needed of base
 			}
 			return n, early(err)
@@ -48,7 +51,7 @@ func (r *patchReader) Read(p []byte) (int, error) {
 }
 
 func early(err error) error {
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
 	}
 	return err
