@@ -189,7 +189,7 @@ func (c converted) install(t *testing.T) (dir, mapFile string) {
 	}
 	git(t, []byte(refs.String()), "--git-dir", dir, "update-ref", "--stdin")
 	git(t, nil, "--git-dir", dir, "symbolic-ref", "HEAD", c.result.Head)
-	if out := git(t, nil, "--git-dir", dir, "-c", "fsck.gitmodulesParse=ignore", "-c", "fsck.gitattributesSymlink=ignore",
+	if out := git(t, nil, "--git-dir", dir, "-c", "fsck.gitmodulesParse=ignore", "-c", "fsck.gitattributesSymlink=ignore", "-c", "fsck.gitignoreSymlink=ignore", "-c", "fsck.mailmapSymlink=ignore",
 		"fsck", "--strict", "--full", "--no-dangling"); strings.Contains(out, "error") || strings.Contains(out, "warning") {
 		t.Errorf("git fsck: %s", out)
 	}
