@@ -236,6 +236,7 @@ func (c *contents) take(sum revlog.Node, in io.Reader, absent func(revlog.Node, 
 	if err != nil {
 		return err
 	}
+	g.state.Standins = true
 	clear(c.expanded) // what had a standin may have this now
 	g.tally.add(Counts{Bytes: t.size})
 	c.come(sum.String(), c.sums[sum])

@@ -150,7 +150,6 @@ func TestLargefiles(t *testing.T) {
 		t.Errorf("large files: %s", diff)
 	}
 	t.Run("ssh", func(t *testing.T) {
-		t.Parallel()
 		into := openGraph(t, t.TempDir(), "a", Options{})
 		readGraph(t, into, served(t, "ssh://"+over.Address+"/repo", ssh))
 		if diff := cmp.Diff(want, treesOf(t, into)); diff != "" {
@@ -158,7 +157,6 @@ func TestLargefiles(t *testing.T) {
 		}
 	})
 	t.Run("in parts", func(t *testing.T) {
-		t.Parallel()
 		into := openGraph(t, t.TempDir(), "a", Options{})
 		for n := 1; n <= len(want); n++ {
 			readGraph(t, into, served(t, r.Part(t, n).Serve(t, "largefiles.usercache="+store)))
@@ -167,8 +165,8 @@ func TestLargefiles(t *testing.T) {
 			t.Errorf("trees: %s", diff)
 		}
 	})
+	// This one adds to the repository, and is the last for that.
 	t.Run("bundle", func(t *testing.T) {
-		t.Parallel()
 		dir := t.TempDir()
 		into := openGraph(t, dir, "a", Options{})
 		b, err := hg.OpenBundle(r.Bundle(t, "none-v2"), t.TempDir())

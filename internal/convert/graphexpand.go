@@ -15,6 +15,9 @@ type expansion struct {
 // expand makes the tree of a changeset: that of its manifest with files in the place of standins. It depends on nothing but
 // that tree and the contents that are there, so that it is the same however the changesets came.
 func (c *contents) expand(tree pack.ID, node revlog.Node) (pack.ID, error) {
+	if !c.graph.state.Standins {
+		return tree, nil
+	}
 	root, err := openDir(c.graph.store, "", history.Node{Tree: tree})
 	if err != nil {
 		return pack.Zero, err

@@ -39,7 +39,8 @@ type State struct {
 	Texts []pack.Segment `json:"texts,omitempty"` // of a graph of changesets: the texts that patches are against
 	Graph *GraphState    `json:"graph,omitempty"` // what such an origin shows; nil before all of it was read
 
-	Absent []Absent `json:"absent,omitempty"` // contents that were not to be had, and are asked for again
+	Standins bool     `json:"standins,omitempty"` // stand for contents of largefiles that are there
+	Absent   []Absent `json:"absent,omitempty"`   // contents that were not to be had, and are asked for again
 
 	Fetched *Fetched `json:"fetched,omitempty"` // of a Git origin, in place of all that is about revisions
 
