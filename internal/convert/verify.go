@@ -11,8 +11,11 @@ import (
 	"gantry/internal/pack"
 )
 
-// listsAtOnce is how many directories are asked for together.
-const listsAtOnce = 512
+// How many directories are asked for together, and how many entries these may have.
+const (
+	listsAtOnce   = 4096
+	entriesAtOnce = 1 << 16
+)
 
 // verifier compares the newest tree with what the origin shows of it.
 type verifier struct {
@@ -44,15 +47,18 @@ func (c *Conversion) verify(ctx context.Context, src origin.Lister) error {
 	v := &verifier{origin: src, applier: c.applier, head: c.state.Head, seen: map[version]bool{}}
 	next := []place{{node: c.applier.roots.newest}}
 	for len(next) > 0 {
-		now := next[:min(len(next), listsAtOnce)]
-		next = slices.Clone(next[len(now):])
-		dirs := make([]origin.Directory, len(now))
-		for i := range now {
-			var err error
-			if dirs[i], err = v.directory(&now[i]); err != nil {
+		var dirs []origin.Directory
+		for entries := 0; len(dirs) < min(len(next), listsAtOnce) && entries < entriesAtOnce; {
+			p := &next[len(dirs)]
+			dir, err := v.directory(p)
+			if err != nil {
 				return err
 			}
+			dirs = append(dirs, dir)
+			entries += len(p.have)
 		}
+		now := next[:len(dirs)]
+		next = slices.Clone(next[len(dirs):])
 		lists, err := src.List(ctx, c.state.Head, dirs)
 		if err != nil {
 			return err

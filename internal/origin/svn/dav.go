@@ -89,7 +89,10 @@ func (s *davSession) clone(context.Context) (connection, error) { return s.sessi
 // worthwhile implements connection. Each revision is a request of its own, so that much of one connection's time is the way
 // to the server and back; that time others fill. On two cores, which server and reader shared, four connections read
 // fastest, and sixteen took half as long again; 50 ms away sixteen read more than three times as fast as four.
-func (s *davSession) worthwhile() int { return min(4+int(s.answerTime/(4*time.Millisecond)), 16) }
+func (s *davSession) worthwhile() (readers, listers int) {
+	n := min(4+int(s.answerTime/(4*time.Millisecond)), 16)
+	return n, n
+}
 
 // Info implements connection.
 func (s *davSession) Info() origin.Info { return s.info }
@@ -114,6 +117,7 @@ func (s *davSession) CheckPath(ctx context.Context, path string, rev int64) (kin
 
 // List implements connection.
 func (s *davSession) List(ctx context.Context, dirs []origin.Directory, rev int64) (lists [][]Entry, err error) {
+	listed := 0
 	for _, dir := range dirs {
 		var entries []Entry
 		err = s.do(ctx, "svn.List", func() (err error) {
@@ -124,6 +128,9 @@ func (s *davSession) List(ctx context.Context, dirs []origin.Directory, rev int6
 			break
 		}
 		lists = append(lists, entries)
+		if listed += len(entries); listed > maxEntries {
+			return lists, tooManyEntries()
+		}
 	}
 	return lists, err
 }
@@ -371,7 +378,7 @@ func (s *davSession) list(ctx context.Context, name string, rev int64) (entries 
 			}
 			return nil
 		case len(entries) == maxEntries:
-			return malformedf("a directory has more than %d entries", maxEntries)
+			return tooManyEntries()
 		}
 		entries = append(entries, Entry{child, kindOf(props), numberOf(props, "getcontentlength"), numberOf(props, "version-name")})
 		return nil

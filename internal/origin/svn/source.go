@@ -41,8 +41,8 @@ type connection interface {
 
 	// clone opens another connection to the same repository, with the same Info.
 	clone(ctx context.Context) (connection, error)
-	// worthwhile is how many connections at once read faster than fewer.
-	worthwhile() int
+	// worthwhile is how many connections at once read, and how many list, faster than fewer.
+	worthwhile() (readers, listers int)
 }
 
 // Open connects to the repository at opt.URL, authenticates and learns what it is, as Dial does.
@@ -75,9 +75,12 @@ func (s *Source) Info() origin.Info { return s.first.Info() }
 func (s *Source) List(ctx context.Context, rev int64, dirs []origin.Directory) ([][]origin.Entry, error) {
 	lists := make([][]origin.Entry, len(dirs))
 	group, ctx := errgroup.WithContext(ctx)
-	connections := s.first.worthwhile()
+	_, connections := s.first.worthwhile()
 	group.SetLimit(connections)
-	each := max(fewLists, min(manyLists, len(dirs)/connections))
+	each := len(dirs)
+	if connections > 1 {
+		each = max(fewLists, each/(4*connections)) // so that none has long to wait for the last one
+	}
 	for first := 0; first < len(dirs); first += each {
 		last := min(first+each, len(dirs))
 		group.Go(func() error { return s.list(ctx, rev, dirs[first:last], lists[first:last]) })
@@ -85,12 +88,8 @@ func (s *Source) List(ctx context.Context, rev int64, dirs []origin.Directory) (
 	return lists, group.Wait()
 }
 
-// How many lists are asked for together: more on one connection before a second one is worth opening, fewer than keep the
-// others waiting for the last one.
-const (
-	fewLists  = 16
-	manyLists = 128
-)
+// fewLists are not worth another connection.
+const fewLists = 16
 
 // list fills lists. Those of directories that are refused stay nil.
 func (s *Source) list(ctx context.Context, rev int64, dirs []origin.Directory, lists [][]origin.Entry) error {
@@ -139,7 +138,8 @@ func isRefusal(err error) bool {
 // revision may begin anew.
 func (s *Source) Replay(ctx context.Context, first, last int64, sink origin.Sink) error {
 	a := &ahead{connect: s.open, retire: s.retire, tempDir: s.tempDir, log: s.log}
-	return a.run(ctx, max(first, 1), last, s.first.worthwhile(), sink)
+	readers, _ := s.first.worthwhile()
+	return a.run(ctx, max(first, 1), last, readers, sink)
 }
 
 // with asks something on a connection that is in order, another one if that turns out to be none.
