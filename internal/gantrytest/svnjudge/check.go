@@ -262,10 +262,37 @@ func (j *Judge) checkOutside(m *mapping, revision int64, before string, found *f
 		return now, err
 	}
 	inBranch := slices.ContainsFunc(m.paths, func(path string) bool { return !slices.Contains(m.within, path) && m.isBranch(path, revision) })
-	if !inBranch {
+	if inBranch {
+		return now, nil
+	}
+	restored, err := j.isRestored(m, revision, now)
+	if err == nil && !restored {
 		found.add("what is in no branch in r%d has no commit", revision)
 	}
-	return now, nil
+	return now, err
+}
+
+// isRestored reports whether what is in no branch came back unchanged with a copy of a directory above it: as that of a branch,
+// its ref leads to the commit that it had.
+func (j *Judge) isRestored(m *mapping, revision int64, now string) (bool, error) {
+	changes, err := j.Changes(revision)
+	if err != nil {
+		return false, err
+	}
+	for _, path := range changes {
+		source, err := j.Source(path, revision)
+		if err != nil {
+			return false, err
+		}
+		if source == nil || source.Path != path {
+			continue
+		}
+		then, err := j.Outside(m.within, source.Revision)
+		if err != nil || then == now {
+			return err == nil, err
+		}
+	}
+	return false, nil
 }
 
 // touched returns the mapped paths that are one of the changed paths, contain one, or are in one.
