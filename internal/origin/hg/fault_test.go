@@ -1,7 +1,6 @@
 package hg
 
 import (
-	"bufio"
 	"compress/zlib"
 	"context"
 	"crypto/md5" // Apache's files of Digest passwords are made of it
@@ -10,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -22,6 +20,7 @@ import (
 
 	"gantry"
 	"gantry/internal/gantrytest/davfixture"
+	"gantry/internal/gantrytest/hostile"
 	"gantry/internal/gantrytest/sshfixture"
 	"gantry/internal/origin"
 	"gantry/internal/revlog"
@@ -74,32 +73,10 @@ func TestLogIn(t *testing.T) {
 	}
 }
 
-// hostile answers every request with the same bytes, and says the last ones again and again.
-func hostile(t *testing.T, says, again string) string {
+// hostileServer is the address of a repository at a server as package hostile has it.
+func hostileServer(t *testing.T, says, again string) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	done := make(chan struct{})
-	t.Cleanup(func() { l.Close(); <-done })
-	go func() {
-		defer close(done)
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			_, _ = http.ReadRequest(bufio.NewReader(conn))
-			_, err = io.WriteString(conn, says)
-			chunk := strings.Repeat(again, 1+4096/max(len(again), 1))
-			for err == nil && again != "" {
-				_, err = io.WriteString(conn, chunk)
-			}
-			conn.Close()
-		}
-	}()
-	return "http://" + l.Addr().String() + "/repo"
+	return "http://" + hostile.Answer(t, says, again) + "/repo"
 }
 
 const mercurialHeaders = "HTTP/1.1 200 Script output follows\r\nContent-Type: application/mercurial-0.1\r\n"
@@ -135,7 +112,7 @@ func TestHostile(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			opt := reading(t, hostile(t, tt.says, tt.again))
+			opt := reading(t, hostileServer(t, tt.says, tt.again))
 			opt.Credentials = origin.Credentials{Username: "alice", Password: "sesame"}
 			opt.HTTP.(*http.Transport).DisableKeepAlives = true
 			_, err := Open(t.Context(), opt)

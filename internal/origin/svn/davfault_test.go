@@ -1,7 +1,6 @@
 package svn
 
 import (
-	"bufio"
 	"compress/gzip"
 	"context"
 	"crypto/tls"
@@ -9,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -22,36 +20,15 @@ import (
 
 	"gantry"
 	"gantry/internal/gantrytest/davfixture"
+	"gantry/internal/gantrytest/hostile"
 	"gantry/internal/gantrytest/svnfixture"
 	"gantry/internal/origin"
 )
 
-// hostile answers every request with the same bytes, and says the last ones again and again.
-func hostile(t *testing.T, says, again string) *url.URL {
+// hostileServer is the address of a repository at a server as package hostile has it.
+func hostileServer(t *testing.T, says, again string) *url.URL {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	done := make(chan struct{})
-	t.Cleanup(func() { l.Close(); <-done })
-	go func() {
-		defer close(done)
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			_, _ = http.ReadRequest(bufio.NewReader(conn))
-			_, err = io.WriteString(conn, says)
-			chunk := strings.Repeat(again, 1+4096/max(len(again), 1))
-			for err == nil && again != "" {
-				_, err = io.WriteString(conn, chunk)
-			}
-			conn.Close()
-		}
-	}()
-	return &url.URL{Scheme: "http", Host: l.Addr().String(), Path: "/svn/repo"}
+	return &url.URL{Scheme: "http", Host: hostile.Answer(t, says, again), Path: "/svn/repo"}
 }
 
 const subversionHeaders = "HTTP/1.1 200 OK\r\nDAV: http://subversion.tigris.org/xmlns/dav/svn/log-revprops\r\nSVN-Youngest-Rev: 3\r\n" +
@@ -95,7 +72,7 @@ func TestDAVHostile(t *testing.T) {
 			t.Parallel()
 			transport := &http.Transport{MaxResponseHeaderBytes: 256 << 10, DisableKeepAlives: true}
 			_, err := Open(context.Background(), Options{
-				URL: hostile(t, tt.says, tt.again), HTTP: transport, TempDir: t.TempDir(), IdleTimeout: 5 * time.Second,
+				URL: hostileServer(t, tt.says, tt.again), HTTP: transport, TempDir: t.TempDir(), IdleTimeout: 5 * time.Second,
 				Credentials: origin.Credentials{Username: "alice", Password: "sesame"},
 			})
 			if err == nil || tt.want != nil && !errors.Is(err, tt.want) || !strings.Contains(err.Error(), tt.text) {
