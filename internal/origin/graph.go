@@ -40,8 +40,7 @@ type ContentSource interface {
 
 // GraphInfo says what a Mercurial origin is.
 type GraphInfo struct {
-	Address    string // to show
-	Changesets int64  // that it has in all, -1 when it does not say before they come
+	Changesets int64 // that it has in all, -1 when it does not say before they come
 
 	HostKey string // that an ssh host showed, as in package sshdial
 }

@@ -63,7 +63,7 @@ func ReadBundle(in io.Reader, name, tempDir string) *Bundle {
 
 // GraphInfo implements origin.GraphSource.
 func (b *Bundle) GraphInfo() origin.GraphInfo {
-	return origin.GraphInfo{Address: b.name, Changesets: b.count}
+	return origin.GraphInfo{Changesets: b.count}
 }
 
 // Pull implements origin.GraphSource. A bundle sends all that it has.

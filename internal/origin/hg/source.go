@@ -52,7 +52,7 @@ func dial(ctx context.Context, opt Options) (peer, error) {
 
 // GraphInfo implements origin.GraphSource.
 func (s *Source) GraphInfo() origin.GraphInfo {
-	return origin.GraphInfo{Address: s.opt.Address.String(), Changesets: -1, HostKey: s.peer.hostKey()}
+	return origin.GraphInfo{Changesets: -1, HostKey: s.peer.hostKey()}
 }
 
 // Close implements origin.GraphSource.
